@@ -93,7 +93,9 @@ typedef enum RematStatus {
   /// No plan fits; rematContextGetSmallestBudget says what would.
   REMAT_STATUS_INFEASIBLE_BUDGET = 5,
   /// A file cannot be read or written.
-  REMAT_STATUS_IO_ERROR = 6
+  REMAT_STATUS_IO_ERROR = 6,
+  /// There is no device that the code could run on, or no driver for it.
+  REMAT_STATUS_NO_DEVICE = 7
 } RematStatus;
 
 /// How far a module has come. See docs/design.md for what each level promises.
@@ -289,7 +291,9 @@ REMAT_CAPI_EXPORTED RematStatus rematModuleWriteObject(RematModule module,
                                                        const char *objectPath,
                                                        const char *headerPath);
 
-/// Compiles a placed module for this process. The module stays at its level.
+/// Compiles a placed module for this process; one for the target cuda for the
+/// device of this thread (remat_cuda_use_device), or REMAT_STATUS_NO_DEVICE if
+/// there is none. The module stays at its level.
 REMAT_CAPI_EXPORTED RematStatus rematModuleLoad(RematModule module,
                                                 RematOptions options,
                                                 RematCode *code);

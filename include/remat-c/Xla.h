@@ -52,6 +52,14 @@ REMAT_CAPI_EXPORTED void *rematXlaGetTypeInfo(void);
 REMAT_CAPI_EXPORTED void *rematXlaInstantiate(void *frame);
 REMAT_CAPI_EXPORTED void *rematXlaExecute(void *frame);
 
+/// The same for the platform CUDA, with steps for a GPU: the type's
+/// XLA_FFI_TypeId, which has its own number there, and the handlers. A run
+/// begins behind what the call's stream has been given, and has ended when the
+/// handler returns.
+REMAT_CAPI_EXPORTED void *rematXlaCudaGetTypeId(void);
+REMAT_CAPI_EXPORTED void *rematXlaCudaInstantiate(void *frame);
+REMAT_CAPI_EXPORTED void *rematXlaCudaExecute(void *frame);
+
 #ifdef __cplusplus
 }
 #endif

@@ -121,6 +121,11 @@ RematStatus Call::fail(RematStatus status, llvm::Error error) {
         context.smallestBudget = infeasible.getSmallestFeasible();
         message = infeasible.message();
       },
+      [&](const llvm::StringError &other) {
+        if (other.convertToErrorCode() == std::errc::no_such_device)
+          status = REMAT_STATUS_NO_DEVICE;
+        message = other.getMessage();
+      },
       [&](const llvm::ErrorInfoBase &other) { message = other.message(); });
   return fail(status, message);
 }
@@ -164,7 +169,8 @@ const char *rematStatusGetName(RematStatus status) {
                                       "REMAT_STATUS_PARSE_ERROR",
                                       "REMAT_STATUS_COMPILE_ERROR",
                                       "REMAT_STATUS_INFEASIBLE_BUDGET",
-                                      "REMAT_STATUS_IO_ERROR"};
+                                      "REMAT_STATUS_IO_ERROR",
+                                      "REMAT_STATUS_NO_DEVICE"};
   size_t number = static_cast<size_t>(status);
   return number < std::size(names) ? names[number] : "unknown status";
 }

@@ -74,7 +74,7 @@ public:
   /// Fails because an argument of `function` is null.
   RematStatus failNull(llvm::StringRef function, llvm::StringRef argument);
   /// Fails with the message of `error`. A budget that is infeasible is that,
-  /// whatever `status` is.
+  /// and a device that is missing is that, whatever `status` is.
   RematStatus fail(RematStatus status, llvm::Error error);
 
 private:

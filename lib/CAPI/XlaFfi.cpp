@@ -102,10 +102,12 @@ void rematXlaStepGetStats(RematXlaStep step, remat_step_stats *stats) {
 // Handlers
 //===----------------------------------------------------------------------===//
 
-/// XLA gives the type its number when it is registered.
-static xla::TypeId stateType = {0};
+/// XLA gives the type its number when it is registered, and may have a register
+/// for each platform.
+static xla::TypeId stateType = {0}, cudaStateType = {0};
 
 void *rematXlaGetTypeId(void) { return &stateType; }
+void *rematXlaCudaGetTypeId(void) { return &cudaStateType; }
 
 void *rematXlaGetTypeInfo(void) {
   static xla::TypeInfo info = {
@@ -123,7 +125,7 @@ static xla::Error *fail(const xla::Frame &frame, xla::ErrorCode code,
 
 /// Answers the question for versions, which XLA asks when a handler is
 /// registered. False if this call is another one.
-static bool describe(const xla::Frame &frame) {
+static bool describe(const xla::Frame &frame, const xla::TypeId &type) {
   xla::Extension *extension = frame.header.extension;
   if (!extension || extension->type != xla::metadataExtension)
     return false;
@@ -134,7 +136,7 @@ static bool describe(const xla::Frame &frame) {
   // An older XLA, which refuses the version, has no such member.
   if (found->metadata->size >= sizeof(xla::Metadata))
     found->metadata->stateType =
-        frame.stage == xla::Stage::Instantiate ? stateType : xla::TypeId{0};
+        frame.stage == xla::Stage::Instantiate ? type : xla::TypeId{0};
   return true;
 }
 
@@ -151,17 +153,18 @@ static std::optional<int64_t> getKey(const xla::Attributes &attributes) {
   return std::nullopt;
 }
 
-static xla::StateArgs makeStateArgs(const xla::Frame &frame) {
+static xla::StateArgs makeStateArgs(const xla::Frame &frame,
+                                    xla::TypeId &type) {
   return {{sizeof(xla::StateArgs), nullptr},
           frame.context,
           xla::Stage::Instantiate,
-          &stateType,
+          &type,
           nullptr};
 }
 
-void *rematXlaInstantiate(void *opaque) {
-  const auto &frame = *static_cast<const xla::Frame *>(opaque);
-  if (describe(frame))
+/// The handler of the stage `instantiate`, of the platform with this type.
+static xla::Error *instantiate(const xla::Frame &frame, xla::TypeId &type) {
+  if (describe(frame, type))
     return nullptr;
   std::optional<int64_t> key = getKey(frame.attributes);
   if (!key)
@@ -173,9 +176,21 @@ void *rematXlaInstantiate(void *opaque) {
                 "this process has no step with the key " + Twine(*key) +
                     "; the executable is for a step that was freed, or that "
                     "another process compiled");
-  xla::StateArgs args = makeStateArgs(frame);
+  bool isCuda = &type == &cudaStateType;
+  if (isCuda != (remat_step_device(step->step) >= 0))
+    return fail(frame, xla::ErrorCode::InvalidArgument,
+                isCuda ? "the program is for a GPU, but the step for the CPU"
+                       : "the program is for the CPU, but the step for a GPU");
+  xla::StateArgs args = makeStateArgs(frame, type);
   args.state = new StepRef(std::move(step));
   return frame.api->setState(&args);
+}
+
+void *rematXlaInstantiate(void *frame) {
+  return instantiate(*static_cast<const xla::Frame *>(frame), stateType);
+}
+void *rematXlaCudaInstantiate(void *frame) {
+  return instantiate(*static_cast<const xla::Frame *>(frame), cudaStateType);
 }
 
 static std::optional<remat_dtype> getType(xla::DataType type) {
@@ -244,11 +259,22 @@ static xla::ErrorCode getCode(remat_status status) {
   }
 }
 
-void *rematXlaExecute(void *opaque) {
-  const auto &frame = *static_cast<const xla::Frame *>(opaque);
-  if (describe(frame))
+/// Lets the next run begin behind what the stream of the call has been given,
+/// such as what makes its operands.
+static remat_status waitForStream(const xla::Frame &frame, remat_step *step,
+                                  xla::Error *&error) {
+  xla::StreamArgs args = {
+      {sizeof(xla::StreamArgs), nullptr}, frame.context, nullptr};
+  error = frame.api->getStream(&args);
+  return error ? REMAT_DEVICE_ERROR : remat_step_wait(step, args.stream);
+}
+
+/// The handler of the stage `execute`. A run has ended when it returns, so that
+/// what the stream is given then may read the results.
+static xla::Error *execute(const xla::Frame &frame, xla::TypeId &type) {
+  if (describe(frame, type))
     return nullptr;
-  xla::StateArgs state = makeStateArgs(frame);
+  xla::StateArgs state = makeStateArgs(frame, type);
   if (xla::Error *error = frame.api->getState(&state))
     return error;
   SharedStep &shared = **static_cast<StepRef *>(state.state);
@@ -258,11 +284,25 @@ void *rematXlaExecute(void *opaque) {
   if (xla::Error *error = convert(frame, "result", frame.results, results))
     return error;
   std::lock_guard<std::mutex> lock(shared.mutex);
-  remat_status status =
-      remat_step_run(shared.step, arguments.data(), arguments.size(),
-                     results.data(), results.size());
+  remat_status status = REMAT_OK;
+  if (&type == &cudaStateType) {
+    xla::Error *error = nullptr;
+    status = waitForStream(frame, shared.step, error);
+    if (error)
+      return error;
+  }
+  if (status == REMAT_OK)
+    status = remat_step_run(shared.step, arguments.data(), arguments.size(),
+                            results.data(), results.size());
   if (status == REMAT_OK)
     return nullptr;
   return fail(frame, getCode(status),
               Twine(remat_status_name(status)) + ": " + remat_last_error());
+}
+
+void *rematXlaExecute(void *frame) {
+  return execute(*static_cast<const xla::Frame *>(frame), stateType);
+}
+void *rematXlaCudaExecute(void *frame) {
+  return execute(*static_cast<const xla::Frame *>(frame), cudaStateType);
 }

@@ -126,6 +126,13 @@ struct StateArgs {
   void *state;
 };
 
+/// For asking for the stream of a GPU that the call is in.
+struct StreamArgs {
+  Header header;
+  Context *context;
+  void *stream;
+};
+
 struct Api {
   Header header;
   Version version;
@@ -133,7 +140,9 @@ struct Api {
   Error *(*createError)(ErrorArgs *);
   void (*getErrorMessage)(void *);
   void (*destroyError)(void *);
-  void *registerHandler, *getStream, *registerType, *getFromContext;
+  void *registerHandler;
+  Error *(*getStream)(StreamArgs *);
+  void *registerType, *getFromContext;
   Error *(*setState)(StateArgs *);
   Error *(*getState)(StateArgs *);
 };

@@ -51,6 +51,14 @@ public:
                            CheckFailure &failure) const = 0;
 };
 
+/// Bytes at the start of the arena that are not there, as each call is given a
+/// state in their place.
+inline uint64_t givenStateBytes(const Table &table,
+                                const remat_step_options &options) {
+  return options.flags & REMAT_STEP_STATE_IS_GIVEN ? table.header.state_bytes
+                                                   : 0;
+}
+
 class DeviceStep {
 public:
   virtual ~DeviceStep() = default;
@@ -63,8 +71,16 @@ public:
   /// Entries whose library calls generated code stands in for.
   uint64_t degradedCalls = 0;
 
-  /// Whether `data` is memory of the device.
-  virtual bool isOnDevice(const void *data) = 0;
+  /// The number of the device, as the driver counts.
+  int ordinal = 0;
+
+  /// The number of the device that `data` is memory of; -1 of the host's.
+  virtual int findDevice(const void *data) = 0;
+  /// Whether `data` is memory of this device.
+  bool isOnDevice(const void *data) { return findDevice(data) == ordinal; }
+  /// Lets the next run begin behind what `stream`, of the caller, has by now;
+  /// false with a message on failure.
+  virtual bool waitFor(void *stream, std::string &error) = 0;
 
   /// Bytes by which the device's free memory became less by loading and running
   /// the step.

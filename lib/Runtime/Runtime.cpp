@@ -113,6 +113,20 @@ size_t remat_step_backward_count(const remat_step *step) {
   return step ? step->callCount() - 1 : 0;
 }
 
+remat_status remat_step_wait(remat_step *step, void *stream) {
+  if (!step)
+    return fail(REMAT_INVALID_ARGUMENT, "step is NULL");
+  if (step->busy.test_and_set(std::memory_order_acquire))
+    return fail(REMAT_INVALID_ARGUMENT, "step is running in another thread");
+  remat_status status = guard([&] { return step->wait(stream, lastError()); });
+  step->busy.clear(std::memory_order_release);
+  return status;
+}
+
+int remat_step_device(const remat_step *step) {
+  return step ? step->deviceNumber() : -1;
+}
+
 uint64_t remat_step_state_bytes(const remat_step *step) {
   return step ? step->table.header.state_bytes : 0;
 }

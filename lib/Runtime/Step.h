@@ -107,6 +107,9 @@ struct remat_step {
   remat_observe_fn observer = nullptr;
   void *observerUser = nullptr;
   bool isOnDevice() const { return device != nullptr; }
+  /// See remat_step_device and remat_step_wait.
+  int deviceNumber() const { return device ? device->ordinal : -1; }
+  remat_status wait(void *stream, std::string &message);
   int threads = 1;
   /// Set while the step runs.
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -220,8 +223,10 @@ private:
                             const remat_step_options &options,
                             std::string &message);
   bool isHostMemory(const void *data);
+  bool checkPlace(const std::string &name, const void *data);
   bool isSerial() const;
   bool bindTensors();
+  bool checkGivenState(const remat_state *state);
   bool bindState(const remat_state *state, bool &isCopied);
   remat_status tryOnDevice(size_t first, size_t end, remat_state *state);
   remat_status runOnDevice(size_t first, size_t end, remat_state *state);

@@ -31,6 +31,25 @@ bool remat_step::isHostMemory(const void *data) {
   return !device || !device->isOnDevice(data);
 }
 
+/// Checks that the step can use the memory where it is, or copy it.
+bool remat_step::checkPlace(const std::string &name, const void *data) {
+  int place = device ? device->findDevice(data) : -1;
+  if (place < 0 || place == device->ordinal)
+    return true;
+  error = name + " is in memory of device " + std::to_string(place) +
+          ", expected memory of device " + std::to_string(device->ordinal) +
+          ", which runs the step, or of the host";
+  return false;
+}
+
+remat_status remat_step::wait(void *stream, std::string &message) {
+  if (!device) {
+    message = "step runs on a CPU, which has no streams to wait for";
+    return REMAT_INVALID_ARGUMENT;
+  }
+  return device->waitFor(stream, message) ? REMAT_OK : REMAT_DEVICE_ERROR;
+}
+
 /// Whether entries must run one after the other, as the host looks at each.
 bool remat_step::isSerial() const {
   return (flags & (unsigned(REMAT_STEP_PROFILE) | REMAT_STEP_POISON)) != 0 ||
@@ -72,6 +91,17 @@ bool remat_step::bindTensors() {
   currentArguments = boundArguments.data();
   currentResults = boundResults.data();
   return true;
+}
+
+/// Checks that a call has the state for which the arena has no room.
+bool remat_step::checkGivenState(const remat_state *state) {
+  bool isGiven = state && state->data && !isHostMemory(state->data);
+  if (isGiven || !(flags & REMAT_STEP_STATE_IS_GIVEN) ||
+      table.header.state_bytes == 0)
+    return true;
+  error = "the step was loaded with REMAT_STEP_STATE_IS_GIVEN, but the call has "
+          "no state in memory of the device";
+  return false;
 }
 
 /// Finds the place of the state on the device: where it is, or in the arena.
@@ -117,6 +147,8 @@ remat_status remat_step::tryOnDevice(size_t first, size_t end,
 
 remat_status remat_step::runOnDevice(size_t first, size_t end,
                                      remat_state *state) {
+  if (!checkGivenState(state))
+    return REMAT_INVALID_ARGUMENT;
   if (remat_status status = provideAll())
     return status;
   const remat_tensor *arguments = currentArguments, *results = currentResults;

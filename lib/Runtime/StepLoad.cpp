@@ -49,7 +49,7 @@ remat_status remat_step::load(const remat_module &module,
   }
   const uint32_t known = unsigned(REMAT_STEP_PROFILE) | REMAT_STEP_POISON |
                          REMAT_STEP_DEBUG | REMAT_STEP_ANOMALY_ERROR |
-                         REMAT_STEP_ANOMALY_WARN;
+                         REMAT_STEP_ANOMALY_WARN | REMAT_STEP_STATE_IS_GIVEN;
   if (options.flags & ~known) {
     message = "option 'flags' has unknown bits: " +
               std::to_string(options.flags & ~known);
@@ -116,6 +116,8 @@ remat_status remat_step::allocate(const remat_module &module,
                                   const remat_step_options &options,
                                   std::string &message) {
   uint64_t bytes = table.header.arena_bytes;
+  if (module.device_code)
+    bytes -= givenStateBytes(table, options);
   if (options.arena) {
     const uint64_t alignment =
         module.device_code ? REMAT_DEVICE_ALIGNMENT : REMAT_ALIGNMENT;

@@ -150,6 +150,8 @@ bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
       return false;
     if (info.bytes == 0 || isLater)
       continue;
+    if (!checkPlace(name, tensors[i].data))
+      return false;
     if (info.dtype == REMAT_I1 && tensors == currentArguments &&
         isHostMemory(tensors[i].data) &&
         !checkBools(name, tensors[i], info.bytes))
@@ -197,7 +199,7 @@ bool remat_step::checkOverlaps() {
 
 bool remat_step::checkState(size_t call, const remat_state &state) {
   auto fits = [&](const char *what, const void *data, uint64_t bytes,
-                  uint64_t expected) {
+                  uint64_t expected, uint64_t alignment = REMAT_ALIGNMENT) {
     if (expected == 0)
       return true;
     if (!data || bytes < expected) {
@@ -205,10 +207,10 @@ bool remat_step::checkState(size_t call, const remat_state &state) {
               " bytes, expected at least " + std::to_string(expected);
       return false;
     }
-    uint64_t skew = reinterpret_cast<uintptr_t>(data) % REMAT_ALIGNMENT;
+    uint64_t skew = reinterpret_cast<uintptr_t>(data) % alignment;
     if (skew != 0)
       error = std::string(what) + " is " + std::to_string(skew) +
-              " bytes past a multiple of " + std::to_string(REMAT_ALIGNMENT) +
+              " bytes past a multiple of " + std::to_string(alignment) +
               ", expected it to be aligned";
     return skew == 0;
   };
@@ -221,7 +223,10 @@ bool remat_step::checkState(size_t call, const remat_state &state) {
                        " backward calls, expected " + std::to_string(call - 1));
     return false;
   }
-  return fits("state", state.data, state.bytes, table.header.state_bytes) &&
+  bool isHere = isHostMemory(state.data);
+  return checkPlace("state", state.data) &&
+         fits("state", state.data, state.bytes, table.header.state_bytes,
+              isHere ? REMAT_ALIGNMENT : REMAT_DEVICE_ALIGNMENT) &&
          fits("state's host memory", state.host, state.host_bytes,
               table.header.host_bytes) &&
          fits("state's memory for checks", state.check, state.check_bytes,

@@ -109,6 +109,8 @@ remat_status remat_step::provideResult(uint32_t result) {
     error = name + " got no memory of " + std::to_string(bytes) + " bytes";
     return REMAT_OUT_OF_MEMORY;
   }
+  if (!checkPlace(name, data))
+    return REMAT_INVALID_ARGUMENT;
   auto begin = reinterpret_cast<uintptr_t>(data);
   for (const Range &range : ranges) {
     if (begin >= range.end || range.begin >= begin + bytes)

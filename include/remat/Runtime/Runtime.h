@@ -70,7 +70,12 @@ enum {
   /// copy of it; on a device it is brought to the host.
   REMAT_STEP_ANOMALY_ERROR = 8u,
   /// The same, but go on (remat_step_anomalies).
-  REMAT_STEP_ANOMALY_WARN = 16u
+  REMAT_STEP_ANOMALY_WARN = 16u,
+  /// Of a step for a device: each call is given a state in memory of the device
+  /// (remat_step_forward), so that the arena has no room for one. It is
+  /// remat_step_arena_bytes less remat_step_state_bytes then. Elsewhere it
+  /// changes nothing.
+  REMAT_STEP_STATE_IS_GIVEN = 32u
 };
 
 /// What is asked of recomputations. METADATA: that they have as many results of
@@ -152,8 +157,9 @@ typedef struct remat_step_options {
 /// A step for a device takes memory of the device and of the host; which of
 /// both it is, the driver knows. What is on the host, or at no multiple of 256
 /// bytes, has a copy on the device, which is kept. In memory of the device, the
-/// bytes of type i1 are not checked. A run waits for the default stream alone:
-/// what other streams write to its tensors must be finished before.
+/// bytes of type i1 are not checked. Memory of another device is refused. A run
+/// waits for the default stream, and for those of remat_step_wait: what others
+/// write to its tensors must be finished before.
 typedef struct remat_tensor {
   void *data;
   int32_t dtype; // remat_dtype
@@ -200,7 +206,8 @@ typedef struct remat_tensor_events {
 /// caller. Several forward calls may have been made before the backward calls,
 /// each with a state of its own.
 typedef struct remat_state {
-  /// At least remat_step_state_bytes, aligned to REMAT_ALIGNMENT.
+  /// At least remat_step_state_bytes, aligned to REMAT_ALIGNMENT, or in memory
+  /// of a device to 256 bytes.
   void *data;
   uint64_t bytes;
   /// For what is offloaded: at least remat_step_host_bytes, aligned likewise.
@@ -320,6 +327,14 @@ remat_status remat_step_backward(remat_step *step, size_t backward,
                                  const remat_tensor *results,
                                  size_t result_count, remat_state *state);
 
+/// Lets the next call of a step for a device begin behind all that `stream`, a
+/// CUstream of this device, has been given so far. The call returns when its
+/// results are there, for whatever stream. It may be called for several
+/// streams. REMAT_INVALID_ARGUMENT of a step for the CPU.
+remat_status remat_step_wait(remat_step *step, void *stream);
+/// The number of the device that runs the step; -1 of a step for the CPU.
+int remat_step_device(const remat_step *step);
+
 /// Number of backward calls; 0 for a step that is one call.
 size_t remat_step_backward_count(const remat_step *step);
 /// Bytes that last from one call to the next, of the arena's.
@@ -419,13 +434,29 @@ const char *remat_step_anomalies(const remat_step *step);
 /// flags say, which is so at first.
 void remat_set_debug(int mode);
 
+/// Lets this thread load steps to the CUDA device of this number, as the driver
+/// counts. -1, as at first: to that of its current context, else to the first
+/// one. REMAT_NO_DEVICE if there is none of this number; then nothing changes.
+remat_status remat_cuda_use_device(int device);
 /// The compute capability (90 is 9.0) of the CUDA device that this thread loads
-/// steps to: that of its current context, else the first one. REMAT_NO_DEVICE
-/// if there is none.
+/// steps to. REMAT_NO_DEVICE if there is none.
 remat_status remat_cuda_capability(uint32_t *capability);
 /// The driver's name of this device, as much of it as fits into `bytes` bytes
 /// with a NUL.
 remat_status remat_cuda_device_name(char *name, size_t bytes);
+
+/// Memory of a device for tensors of a step, where a program has no library
+/// that gives any: at a multiple of 256 bytes, with any contents. It lives until
+/// it is freed, which waits until the device is done. REMAT_OUT_OF_MEMORY if
+/// there is not that much. *memory is NULL on failure.
+remat_status remat_cuda_allocate(int device, uint64_t bytes, void **memory);
+/// Frees what remat_cuda_allocate gave for this device; NULL is allowed.
+remat_status remat_cuda_free(int device, void *memory);
+/// Copies between memory of the device and the host, in either direction, or
+/// within one of them, behind what `stream`, a CUstream, has been given; NULL is
+/// the default one. It is there when the function returns.
+remat_status remat_cuda_copy(int device, void *to, const void *from,
+                             uint64_t bytes, void *stream);
 
 /// Message of the step's last failed run; "" when there was none.
 const char *remat_step_error(const remat_step *step);

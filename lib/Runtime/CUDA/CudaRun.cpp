@@ -40,6 +40,14 @@ remat_status CudaStep::begin(std::string &error) {
              : REMAT_DEVICE_ERROR;
 }
 
+bool CudaStep::waitFor(void *stream, std::string &error) {
+  Scope scope(*this);
+  return check(driver.EventRecord(borders[0], static_cast<Stream>(stream)),
+               "asking how far a stream is", error) &&
+         check(driver.StreamWaitEvent(streams[0], borders[0], 0),
+               "waiting for a stream", error);
+}
+
 bool CudaStep::bind(size_t number, void *data, uint64_t bytes, bool isRead,
                     bool isWritten, char *&address, std::string &error) {
   address = static_cast<char *>(data);

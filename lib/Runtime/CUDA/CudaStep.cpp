@@ -98,9 +98,12 @@ remat_status CudaStep::allocateAll(const remat_step_options &options,
     error = "option 'arena' is no memory of the device";
     return REMAT_INVALID_ARGUMENT;
   }
-  if (!options.arena && !allocate(&memory, header.arena_bytes, error))
+  uint64_t missing = givenStateBytes(table, options);
+  if (!options.arena && !allocate(&memory, header.arena_bytes - missing, error))
     return REMAT_OUT_OF_MEMORY;
-  arena = static_cast<char *>(memory);
+  // Addresses are integers to the driver.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  arena = reinterpret_cast<char *>(toDevice(memory) - missing);
   uint64_t statusBytes = statusCount * sizeof(remat_kernel_status);
   if (!allocate(&memory, statusBytes, error))
     return REMAT_OUT_OF_MEMORY;
@@ -142,6 +145,7 @@ remat_status CudaStep::load(const remat_module &module,
                             std::string &error) {
   if (!driver.findDevice(device, capability, error))
     return REMAT_NO_DEVICE;
+  ordinal = device;
   if (!check(driver.DevicePrimaryCtxRetain(&context, device),
              "making a context", error))
     return REMAT_DEVICE_ERROR;
@@ -173,14 +177,18 @@ remat_status CudaStep::loadTable(const Table &loaded, DeviceTable *&result,
   return tables.back()->load(error);
 }
 
-bool CudaStep::isOnDevice(const void *data) {
+int CudaStep::findDevice(const void *data) {
   Scope scope(*this);
   unsigned type = 0;
-  return data &&
-         driver.PointerGetAttribute(&type, pointerMemoryType,
-                                    reinterpret_cast<DevicePointer>(data)) ==
-             0 &&
-         type == memoryOfDevice;
+  int place = ordinal;
+  bool isOnOne = data &&
+                 driver.PointerGetAttribute(&type, pointerMemoryType,
+                                            toDevice(data)) == 0 &&
+                 type == memoryOfDevice;
+  if (!isOnOne)
+    return -1;
+  driver.PointerGetAttribute(&place, pointerDevice, toDevice(data));
+  return place;
 }
 
 uint64_t CudaStep::usedBytes() {

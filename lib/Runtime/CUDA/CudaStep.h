@@ -27,7 +27,8 @@ public:
   remat_status load(const remat_module &module,
                     const remat_step_options &options, std::string &error);
 
-  bool isOnDevice(const void *data) override;
+  int findDevice(const void *data) override;
+  bool waitFor(void *stream, std::string &error) override;
   uint64_t usedBytes() override;
   remat_status loadTable(const Table &loaded, DeviceTable *&result,
                          std::string &error) override;

@@ -89,20 +89,33 @@ bool Driver::check(Result result, const char *what, std::string &error) const {
   return false;
 }
 
+/// The device that this thread has asked for, or -1.
+static thread_local int chosenDevice = -1;
+
+/// Whether the driver has the device of this number.
+static bool hasDevice(const Driver &driver, int number, std::string &error) {
+  int count = 0;
+  if (!driver.check(driver.DeviceGetCount(&count), "counting devices", error))
+    return false;
+  if (number < count)
+    return true;
+  error = count == 0 ? "the CUDA driver knows no device"
+                     : "the CUDA driver has no device " +
+                           std::to_string(number) + ", only those from 0 to " +
+                           std::to_string(count - 1);
+  return false;
+}
+
 bool Driver::findDevice(DeviceNumber &device, uint32_t &capability,
                         std::string &error) const {
   Context given = nullptr;
-  int count = 0, major = 0, minor = 0;
-  bool hasContext = CtxGetCurrent(&given) == 0 && given;
-  if (!hasContext) {
-    if (!check(DeviceGetCount(&count), "counting devices", error))
-      return false;
-    if (count == 0) {
-      error = "the CUDA driver knows no device";
-      return false;
-    }
-  }
-  if (!check(hasContext ? CtxGetDevice(&device) : DeviceGet(&device, 0),
+  int major = 0, minor = 0;
+  bool takesContext =
+      chosenDevice < 0 && CtxGetCurrent(&given) == 0 && given != nullptr;
+  int number = std::max(chosenDevice, 0);
+  if (!takesContext && !hasDevice(*this, number, error))
+    return false;
+  if (!check(takesContext ? CtxGetDevice(&device) : DeviceGet(&device, number),
              "asking for the device", error) ||
       !check(DeviceGetAttribute(&major, capabilityMajor, device),
              "asking for the compute capability", error) ||
@@ -119,6 +132,17 @@ static const Driver *findDevice(DeviceNumber &device, uint32_t &capability,
   const Driver *driver = Driver::get(error);
   return driver && driver->findDevice(device, capability, error) ? driver
                                                                  : nullptr;
+}
+
+remat_status remat_cuda_use_device(int device) {
+  std::string &error = remat::lastError();
+  if (device >= 0) {
+    const Driver *driver = Driver::get(error);
+    if (!driver || !hasDevice(*driver, device, error))
+      return REMAT_NO_DEVICE;
+  }
+  chosenDevice = std::max(device, -1);
+  return REMAT_OK;
 }
 
 remat_status remat_cuda_capability(uint32_t *capability) {

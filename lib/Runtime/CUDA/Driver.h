@@ -44,7 +44,7 @@ constexpr unsigned streamNonBlocking = 1;
 constexpr unsigned eventDisableTiming = 2;
 constexpr unsigned hostAllocPortable = 1;
 constexpr int captureRelaxed = 2;
-constexpr int pointerMemoryType = 2; // pointer attribute
+constexpr int pointerMemoryType = 2, pointerDevice = 9; // pointer attributes
 constexpr unsigned memoryOfDevice = 2;
 
 /// name, suffix of the symbol since its parameters last changed, parameters
@@ -102,8 +102,9 @@ struct Driver {
   /// missing. It is loaded once and stays.
   static const Driver *get(std::string &error);
 
-  /// The device of the thread's context, as a library that the caller uses has
-  /// made it, else the first one. False with a message if there is none.
+  /// The device that the thread has asked for, else that of the thread's
+  /// context, as a library that the caller uses has made it, else the first
+  /// one. False with a message if there is none.
   bool findDevice(DeviceNumber &device, uint32_t &capability,
                   std::string &error) const;
 

@@ -221,7 +221,8 @@ loadOnDevice(ModuleOp module, const LoweringOptions &lowering,
              const EmitOptions &emission) {
   uint32_t capability = 0;
   if (remat_cuda_capability(&capability) != REMAT_OK)
-    return llvm::createStringError(remat_last_error());
+    return llvm::createStringError(std::errc::no_such_device,
+                                   remat_last_error());
   loadDialects(module.getContext());
   if (failed(lowerToGPU(module, lowering)))
     return llvm::createStringError("the step could not be lowered for CUDA");

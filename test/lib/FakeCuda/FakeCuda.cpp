@@ -38,6 +38,15 @@ void fakecuda::define(const std::string &name, size_t parameters,
   function->kernel = std::move(kernel);
 }
 
+void State::replace(const std::string &name, size_t parameters, Kernel kernel) {
+  auto &function = functions[name];
+  if (function)
+    replaced.push_back(std::move(function));
+  function = std::make_unique<FunctionState>();
+  function->parameters = parameters;
+  function->kernel = std::move(kernel);
+}
+
 void fakecuda::setDevices(int count, int major, int minor) {
   state->devices = count;
   state->major = major;
@@ -60,8 +69,8 @@ size_t fakecuda::countCalls(const std::string &function) {
 std::vector<std::string> fakecuda::getImages() { return state->images; }
 std::vector<std::string> fakecuda::getComplaints() { return state->complaints; }
 size_t fakecuda::countObjects() { return state->objects; }
-void *fakecuda::allocate(size_t bytes) {
-  return state->allocate(bytes, MemoryKind::Device);
+void *fakecuda::allocate(size_t bytes, int device) {
+  return state->allocate(bytes, MemoryKind::Device, device);
 }
 void fakecuda::release(void *memory) {
   state->release(reinterpret_cast<uintptr_t>(memory), MemoryKind::Device);
@@ -71,11 +80,11 @@ void fakecuda::release(void *memory) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-void *State::allocate(size_t bytes, MemoryKind kind) {
+void *State::allocate(size_t bytes, MemoryKind kind, int device) {
   size_t room = (bytes + 511) / 256 * 256;
   void *memory = std::aligned_alloc(256, room);
   std::memset(memory, 0xff, room);
-  blocks[reinterpret_cast<uintptr_t>(memory)] = {bytes, kind, true};
+  blocks[reinterpret_cast<uintptr_t>(memory)] = {bytes, kind, true, device};
   ++objects;
   return memory;
 }
@@ -141,7 +150,7 @@ int State::enqueue(StreamState *stream, std::function<void()> work) {
 }
 
 bool State::isReady(const Work &work) const {
-  return !work.event || ignoresWaits || work.event->done >= work.ticket;
+  return !work.event || ignoresWaits || work.event->done.count(work.ticket) != 0;
 }
 
 /// Drains queues at random until that of `stream` is empty.

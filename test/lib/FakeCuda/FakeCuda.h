@@ -60,8 +60,8 @@ std::vector<std::string> getComplaints();
 /// Allocations, modules, streams, events, graphs and contexts that exist.
 size_t countObjects();
 
-/// Memory of the device for a test's own tensors.
-void *allocate(size_t bytes);
+/// Memory of a device for a test's own tensors.
+void *allocate(size_t bytes, int device = 0);
 void release(void *memory);
 
 /// For libraries: adds work to a stream, which reads or writes `memory`.

@@ -38,6 +38,15 @@ static int enter(const char *function, bool needsContext) {
   if (int result = enter(__func__, true))                                      \
     return result;
 
+/// The primary context of each device is its place here.
+static int contextsOfDevices[8];
+static int currentDevice() {
+  if (get().contexts.empty())
+    return 0;
+  return static_cast<int>(static_cast<int *>(get().contexts.back()) -
+                          contextsOfDevices);
+}
+
 static uintptr_t addressOf(unsigned long long pointer) { return pointer; }
 
 extern "C" {
@@ -75,7 +84,7 @@ int cuDeviceGetCount(int *count) {
 int cuDeviceGet(int *device, int ordinal) {
   ENTER_WITHOUT_CONTEXT
   *device = ordinal;
-  return ordinal < get().devices ? 0 : 101;
+  return ordinal < get().devices ? 0 : invalidDevice;
 }
 int cuDeviceGetName(char *name, int bytes, int) {
   ENTER_WITHOUT_CONTEXT
@@ -90,11 +99,12 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
   return 0;
 }
 
-int cuDevicePrimaryCtxRetain(void **context, int) {
+int cuDevicePrimaryCtxRetain(void **context, int device) {
   ENTER_WITHOUT_CONTEXT
+  if (device < 0 || device >= get().devices)
+    return invalidDevice;
   ++get().objects;
-  static int theContext;
-  *context = &theContext;
+  *context = &contextsOfDevices[device];
   return 0;
 }
 int cuDevicePrimaryCtxRelease_v2(int) {
@@ -109,7 +119,7 @@ int cuCtxGetCurrent(void **context) {
 }
 int cuCtxGetDevice(int *device) {
   ENTER
-  *device = 0;
+  *device = currentDevice();
   return 0;
 }
 int cuCtxPushCurrent_v2(void *context) {
@@ -164,8 +174,8 @@ int cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
   if (bytes > get().memory - get().used)
     return outOfMemory;
   get().used += bytes;
-  *address =
-      reinterpret_cast<uintptr_t>(get().allocate(bytes, MemoryKind::Device));
+  *address = reinterpret_cast<uintptr_t>(
+      get().allocate(bytes, MemoryKind::Device, currentDevice()));
   return 0;
 }
 int cuMemFree_v2(unsigned long long address) {
@@ -192,10 +202,18 @@ int cuPointerGetAttribute(void *value, int attribute,
                           unsigned long long address) {
   ENTER
   Block *block = get().findBlock(addressOf(address));
-  if (attribute != 2 || !block || !block->isLive)
+  if (!block || !block->isLive)
     return invalidValue;
-  *static_cast<unsigned *>(value) = block->kind == MemoryKind::Device ? 2 : 1;
-  return 0;
+  switch (attribute) {
+  case 2:
+    *static_cast<unsigned *>(value) = block->kind == MemoryKind::Device ? 2 : 1;
+    return 0;
+  case 9:
+    *static_cast<int *>(value) = block->device;
+    return 0;
+  default:
+    return invalidValue;
+  }
 }
 
 int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t bytes,
@@ -207,6 +225,11 @@ int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t bytes,
       std::memmove(reinterpret_cast<void *>(addressOf(to)),
                    reinterpret_cast<const void *>(addressOf(from)), bytes);
   };
+  // The default stream has nothing else to do.
+  if (!stream) {
+    work();
+    return 0;
+  }
   return get().enqueue(stream, work);
 }
 int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t bytes,
@@ -236,6 +259,8 @@ int cuStreamDestroy_v2(StreamState *stream) {
 }
 int cuStreamSynchronize(StreamState *stream) {
   ENTER
+  if (!stream)
+    return 0;
   if (stream->graph) {
     get().complain("a stream is waited for while it is captured");
     return captureUnsupported;
@@ -320,7 +345,7 @@ int cuEventRecord(EventState *event, StreamState *stream) {
   if (!stream) {
     // The default stream has nothing to do.
     event->graph = nullptr;
-    event->done = ++event->recorded;
+    event->done.insert(++event->recorded);
     return 0;
   }
   event->graph = stream->graph;
@@ -328,8 +353,7 @@ int cuEventRecord(EventState *event, StreamState *stream) {
   if (stream->graph)
     return 0;
   size_t ticket = ++event->recorded;
-  return get().enqueue(stream,
-                       [=] { event->done = std::max(event->done, ticket); });
+  return get().enqueue(stream, [=] { event->done.insert(ticket); });
 }
 int cuEventSynchronize(EventState *) {
   ENTER

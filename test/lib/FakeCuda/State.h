@@ -22,6 +22,7 @@ enum : int {
   invalidValue = 1,
   outOfMemory = 2,
   notInitialized = 3,
+  invalidDevice = 101,
   invalidContext = 201,
   invalidHandle = 400,
   notFound = 500,
@@ -36,6 +37,7 @@ struct Block {
   size_t bytes;
   MemoryKind kind;
   bool isLive;
+  int device;
 };
 
 struct FunctionState {
@@ -54,8 +56,9 @@ struct GraphState {
 };
 
 struct EventState {
-  /// How often it was recorded, and how often that was reached.
-  size_t recorded = 0, done = 0;
+  /// How often it was recorded, and which of these records were reached.
+  size_t recorded = 0;
+  std::set<size_t> done;
   /// Of the last record within a capture.
   std::shared_ptr<GraphState> graph;
   std::set<size_t> nodes;
@@ -85,14 +88,17 @@ struct State {
   std::string deviceName = "stand-in";
   std::map<uintptr_t, Block> blocks;
   std::map<std::string, std::unique_ptr<FunctionState>> functions;
+  /// Those that modules still have, and whose names others have now.
+  std::vector<std::unique_ptr<FunctionState>> replaced;
   std::map<std::string, std::pair<int, int>> failures;
   std::map<std::string, size_t> calls;
   std::vector<std::string> images, complaints;
   std::vector<std::unique_ptr<StreamState>> streams;
   std::vector<void *> contexts;
 
-  void *allocate(size_t bytes, MemoryKind kind);
+  void *allocate(size_t bytes, MemoryKind kind, int device = 0);
   bool release(uintptr_t address, MemoryKind kind);
+  void replace(const std::string &name, size_t parameters, Kernel kernel);
   Block *findBlock(uintptr_t address);
   bool checkMemory(uintptr_t address, size_t bytes, const char *what);
   void complain(std::string text);

@@ -10,14 +10,16 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 from . import module, safetensors
 from .arrays import Array
-from .errors import (ArgumentError, CompileError, Error, ExportError, InfeasibleBudget, OptionError, RunError)
+from .device import DeviceArray, device_put
+from .errors import (ArgumentError, CompileError, Error, ExportError, InfeasibleBudget, NoDeviceError, OptionError,
+                     RunError)
 from .module import Context, Module, Options, describe_options
 from .step import Plan, State, Step, compile_module
 
 __version__ = "0.1.0"
-__all__ = ["Array", "ArgumentError", "CompileError", "Context", "Error", "ExportError", "InfeasibleBudget", "Module",
-           "OptionError", "Options", "Plan", "RunError", "State", "Step", "compile", "describe_options",
-           "safetensors"]
+__all__ = ["Array", "ArgumentError", "CompileError", "Context", "DeviceArray", "Error", "ExportError",
+           "InfeasibleBudget", "Module", "NoDeviceError", "OptionError", "Options", "Plan", "RunError", "State", "Step",
+           "compile", "describe_options", "device_put", "safetensors"]
 
 
 def compile(model, budget=None, policy=None, **options):
@@ -26,7 +28,8 @@ def compile(model, budget=None, policy=None, **options):
     `model` is MLIR as text, bytecode or the path of a file, or what `remat.torch.export` and `remat.jax.export` give.
     `budget` bounds the bytes of the step beside its arguments and results: a number, "2GiB", "60%" of the peak without
     recomputation, "min", or None for no bound. `policy` is one of JAX's by its name. Other options are those of
-    docs/options.md, with `_` for `-`: `wrt=[0, 2]`, `cotangents=True`, `threads=2`.
+    docs/options.md, with `_` for `-`: `wrt=[0, 2]`, `cotangents=True`, `threads=2`. With `target="cuda"`, the step is
+    for the GPU of the thread's current context, or else the first one; `device="cuda:1"` names another.
     """
     if hasattr(model, "compile_step"):
         return model.compile_step(budget=budget, policy=policy, **options)

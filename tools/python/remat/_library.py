@@ -16,6 +16,7 @@ NAME = "libRemat.so"
 STATUS_OK = 0
 STATUS_INVALID_OPTION = 2
 STATUS_INFEASIBLE_BUDGET = 5
+STATUS_NO_DEVICE = 7
 # Levels of a module.
 JOINT, TASKS, PLANNED, PLACED = 1, 2, 3, 4
 # remat_dtype by the names that MLIR has.
@@ -26,7 +27,9 @@ NONE = 0xFFFFFFFF
 
 
 # Flags of a step.
-PROFILE, ANOMALY_WARN = 1, 16
+PROFILE, ANOMALY_WARN, STATE_IS_GIVEN = 1, 16, 32
+# What the runtime returns where there is no device.
+NO_DEVICE = 9
 
 
 class Handle(ctypes.Structure):
@@ -111,11 +114,16 @@ FUNCTIONS = {
     "rematXlaGetTypeInfo": (c_void_p, []),
     "rematXlaInstantiate": (c_void_p, [P]),
     "rematXlaExecute": (c_void_p, [P]),
+    "rematXlaCudaGetTypeId": (c_void_p, []),
+    "rematXlaCudaInstantiate": (c_void_p, [P]),
+    "rematXlaCudaExecute": (c_void_p, [P]),
     "remat_step_load": (c_int, [P, POINTER(StepOptions), POINTER(c_void_p)]),
     "remat_step_run": (c_int, [P, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t]),
     "remat_step_forward": (c_int, [P, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t, POINTER(State)]),
     "remat_step_backward": (c_int, [P, c_size_t, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t,
                                     POINTER(State)]),
+    "remat_step_wait": (c_int, [P, P]),
+    "remat_step_device": (c_int, [P]),
     "remat_step_backward_count": (c_size_t, [P]),
     "remat_step_state_bytes": (c_uint64, [P]),
     "remat_step_host_bytes": (c_uint64, [P]),
@@ -127,6 +135,11 @@ FUNCTIONS = {
     "remat_step_result": (c_int, [P, c_size_t, POINTER(TensorInfo)]),
     "remat_step_get_stats": (None, [P, POINTER(Stats)]),
     "remat_step_anomalies": (c_char_p, [P]),
+    "remat_cuda_use_device": (c_int, [c_int]),
+    "remat_cuda_capability": (c_int, [POINTER(c_uint32)]),
+    "remat_cuda_allocate": (c_int, [c_int, c_uint64, POINTER(c_void_p)]),
+    "remat_cuda_free": (c_int, [c_int, P]),
+    "remat_cuda_copy": (c_int, [c_int, P, P, c_uint64, P]),
     "remat_step_error": (c_char_p, [P]),
     "remat_last_error": (c_char_p, []),
     "remat_status_name": (c_char_p, [c_int]),

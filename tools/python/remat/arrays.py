@@ -11,7 +11,12 @@ from ctypes import POINTER, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uin
 from . import _library as lib
 from .errors import ArgumentError
 
-CPU = 1
+# Kinds of devices of DLPack: memory of the host, pinned memory of the host, memory of a GPU, and memory of both.
+CPU, PINNED, CUDA, MANAGED = 1, 3, 2, 13
+# The device of tensors that do not say which GPU they are on.
+SOME_GPU = -1
+# The default stream as DLPack names it. Runs of steps begin behind it.
+DEFAULT_STREAM = 1
 
 
 class DLDevice(ctypes.Structure):
@@ -75,15 +80,17 @@ def is_contiguous(shape, strides):
 
 
 class View:
-    """Memory of somebody else: its address, dtype and shape. Keeps its owner alive."""
+    """Memory of somebody else: its address, dtype and shape. Keeps its owner alive. `device` is the number of the GPU
+    that it is on, None on the host. `stream` is one of the GPU that may still write it, or None."""
 
-    __slots__ = ("address", "dtype", "shape", "contiguous", "owner")
+    __slots__ = ("address", "dtype", "shape", "contiguous", "owner", "device", "stream")
 
-    def __init__(self, address, dtype, shape, contiguous, owner):
+    def __init__(self, address, dtype, shape, contiguous, owner, device=None, stream=None):
         self.address, self.dtype, self.shape, self.contiguous, self.owner = address, dtype, shape, contiguous, owner
+        self.device, self.stream = device, stream
 
 
-def _view_dlpack(array, capsule):
+def _view_dlpack(array, capsule, device=None):
     for name, kind in ((b"dltensor_versioned", DLManagedTensorVersioned), (b"dltensor", DLManagedTensor)):
         if _capsule.PyCapsule_IsValid(capsule, name):
             tensor = kind.from_address(_capsule.PyCapsule_GetPointer(capsule, name)).tensor
@@ -97,33 +104,65 @@ def _view_dlpack(array, capsule):
     dtype = BY_DLPACK.get((tensor.dtype.code, tensor.dtype.bits))
     # The capsule is not renamed, so what it holds is released with it.
     return View((tensor.data or 0) + tensor.byte_offset, dtype, shape,
-                strides is None or is_contiguous(shape, strides), (array, capsule))
+                strides is None or is_contiguous(shape, strides), (array, capsule), device)
+
+
+def is_on_gpu(array):
+    """Whether a tensor that `view` takes is in memory of a GPU."""
+    if hasattr(array, "__dlpack_device__"):
+        return int(array.__dlpack_device__()[0]) in (CUDA, MANAGED)
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def _view_interface(array, interface, device=None, stream=None):
+    """By the array interface of NumPy or CUDA."""
+    import math
+    dtype = BY_NUMPY.get(interface["typestr"])
+    if interface["typestr"] in ("<V2", "|V2"):
+        dtype = BY_NAME.get(getattr(getattr(array, "dtype", None), "name", None))
+    shape, strides = tuple(interface["shape"]), interface.get("strides")
+    size = int(interface["typestr"][2:])
+    contiguous = strides is None or math.prod(shape) == 0 or all(s % size == 0 for s in strides) and is_contiguous(
+        shape, [s // size for s in strides])
+    return View(interface["data"][0] or 0, dtype, shape, contiguous, array, device, stream)
+
+
+def _view_cuda_interface(array, interface):
+    if interface.get("mask") is not None:
+        raise ArgumentError("an array with a mask is not supported")
+    stream = interface.get("stream")
+    if stream == 0:
+        raise ArgumentError("__cuda_array_interface__ has the stream 0, which it must not: the default stream is 1")
+    return _view_interface(array, interface, SOME_GPU, stream)
 
 
 def view(array):
-    """The memory of a tensor of NumPy, PyTorch, JAX or another library that speaks DLPack."""
+    """The memory of a tensor of NumPy, PyTorch, JAX or another library that speaks DLPack. What is on a GPU is ready
+    behind the work that its default stream has then, and that of `stream`."""
     if isinstance(array, Array):
-        return View(array.address, array.dtype, array.shape, True, array)
-    interface = getattr(array, "__array_interface__", None)
+        return View(array.address, array.dtype, array.shape, True, array, array.device)
+    kind, number = map(int, array.__dlpack_device__()) if hasattr(array, "__dlpack_device__") else (CPU, 0)
+    interface = getattr(array, "__array_interface__", None) if kind == CPU else None
     if interface is not None:
-        import math
-        dtype = BY_NUMPY.get(interface["typestr"])
-        if interface["typestr"] in ("<V2", "|V2"):
-            dtype = BY_NAME.get(getattr(getattr(array, "dtype", None), "name", None))
-        shape, strides = tuple(interface["shape"]), interface.get("strides")
-        size = int(interface["typestr"][2:])
-        contiguous = strides is None or math.prod(shape) == 0 or all(s % size == 0 for s in strides) and is_contiguous(
-            shape, [s // size for s in strides])
-        return View(interface["data"][0], dtype, shape, contiguous, array)
+        return _view_interface(array, interface)
     if not hasattr(array, "__dlpack__"):
-        raise ArgumentError("a tensor was expected that has __dlpack__ or __array_interface__, got %s"
-                            % type(array).__name__)
+        interface = getattr(array, "__cuda_array_interface__", None)
+        if interface is not None:
+            return _view_cuda_interface(array, interface)
+        raise ArgumentError("a tensor was expected that has __dlpack__, __array_interface__ or "
+                            "__cuda_array_interface__, got %s" % type(array).__name__)
     if getattr(array, "requires_grad", False):
         array = array.detach()
-    if hasattr(array, "__dlpack_device__") and int(array.__dlpack_device__()[0]) != CPU:
-        raise ArgumentError("a tensor in memory of the CPU was expected, got one on device kind %d"
-                            % array.__dlpack_device__()[0])
-    return _view_dlpack(array, array.__dlpack__())
+    if kind in (CPU, PINNED):
+        return _view_dlpack(array, array.__dlpack__())
+    if kind not in (CUDA, MANAGED):
+        raise ArgumentError("a tensor in memory of the CPU or of a CUDA device was expected, got one on device kind %d"
+                            " of DLPack" % kind)
+    try:
+        capsule = array.__dlpack__(stream=DEFAULT_STREAM)
+    except BufferError as error:
+        raise ArgumentError("a tensor on cuda:%d cannot be taken by DLPack: %s" % (number, error)) from error
+    return _view_dlpack(array, capsule, number)
 
 
 # What consumers of our capsules hold, until they call the deleter.
@@ -136,7 +175,10 @@ def _release(managed):
 
 
 class Array:
-    """A dense row-major tensor of remat's own memory, which NumPy, PyTorch and JAX take without a copy."""
+    """A dense row-major tensor of remat's own memory, which NumPy, PyTorch and JAX take without a copy. `device` is the
+    number of the GPU that it is on, None on the host."""
+
+    device = None
 
     def __init__(self, dtype, shape):
         self.dtype, self.shape = dtype, tuple(shape)
@@ -145,13 +187,15 @@ class Array:
         for extent in self.shape:
             count *= extent
         self.nbytes = count * lib.DTYPE_BYTES[lib.DTYPES.index(dtype)]
+        self._allocate()
+
+    def _allocate(self):
         # No consumer asks for more than the runtime's own alignment.
         self._memory = ctypes.create_string_buffer(self.nbytes + lib.ALIGNMENT)
         base = ctypes.addressof(self._memory)
         self.address = base + -base % lib.ALIGNMENT
 
-    @property
-    def __array_interface__(self):
+    def _interface(self):
         if self.dtype not in NUMPY:
             raise AttributeError("NumPy has no type for %s" % self.dtype)
         typestr = NUMPY[self.dtype]
@@ -159,19 +203,26 @@ class Array:
             typestr = typestr.replace("i", "u")
         return {"data": (self.address, False), "typestr": typestr, "shape": self.shape, "version": 3}
 
+    @property
+    def __array_interface__(self):
+        return self._interface()
+
     def __dlpack_device__(self):
         return (CPU, 0)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        if copy or dl_device not in (None, (CPU, 0)):
-            raise BufferError("the memory is that of the CPU and is not copied")
+        # A run has ended when its results are given, so that no stream has to wait for them.
+        if copy or dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError("the memory is that of %s and is not copied"
+                              % ("the CPU" if self.device is None else "cuda:%d" % self.device))
         rank = len(self.shape)
         shape = (c_int64 * max(rank, 1))(*self.shape)
         managed = DLManagedTensor()
         code, bits = DLPACK[self.dtype]
         if self.unsigned:
             code = 1
-        managed.tensor = DLTensor(self.address, DLDevice(CPU, 0), rank, DLDataType(code, bits, 1), shape, None, 0)
+        managed.tensor = DLTensor(self.address, DLDevice(*self.__dlpack_device__()), rank, DLDataType(code, bits, 1),
+                                  shape, None, 0)
         managed.deleter = _release
         address = ctypes.addressof(managed)
         _exported[address] = (managed, shape, self)
@@ -184,7 +235,7 @@ class Array:
         return numpy.asarray(self)
 
     def __repr__(self):
-        return "remat.Array(%s, %s)" % (self.dtype, self.shape)
+        return "remat.%s(%s, %s)" % (type(self).__name__, self.dtype, self.shape)
 
 
 def framework_of(arrays):
@@ -195,6 +246,8 @@ def framework_of(arrays):
             return name
         if name in ("jaxlib", "jax"):
             return "jax"
+        if isinstance(array, Array) and array.device is not None:
+            return "remat"
     return None
 
 
@@ -202,6 +255,8 @@ def give(array, framework):
     """A result in the caller's framework; it shares the memory. Libraries release what they took by DLPack also while
     an error is on its way, which no function of Python outlives; so they get the memory by their own means where they
     can."""
+    if array.device is not None:
+        return _give_on_device(array, framework)
     if framework == "torch":
         return _give_torch(array)
     if framework == "numpy" and array.dtype != "bf16":
@@ -211,6 +266,16 @@ def give(array, framework):
         if array.dtype == "bf16":  # NumPy has it from JAX, but does not hand it on.
             return jax.numpy.asarray(words(array).view(jax.numpy.bfloat16))
         return jax.dlpack.from_dlpack(array.numpy())
+    return array
+
+
+def _give_on_device(array, framework):
+    if framework == "torch":
+        import torch
+        return torch.from_dlpack(array)
+    if framework == "jax":
+        import jax
+        return jax.dlpack.from_dlpack(array)
     return array
 
 

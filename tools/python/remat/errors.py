@@ -44,5 +44,12 @@ class ArgumentError(RunError, ValueError):
         super().__init__(message, "invalid argument")
 
 
+class NoDeviceError(RunError):
+    """There is no GPU that the step could run on, or no driver for it. The message names the library."""
+
+    def __init__(self, message):
+        super().__init__(message, "no device")
+
+
 class ExportError(Error):
     """A program of a framework cannot be exported with all of its meaning."""

@@ -3,11 +3,14 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import ctypes
 import json
 import os
+import sys
 
 from . import safetensors
 from .arrays import Array, framework_of, give, view
+from .device import copy_to
 from .errors import ArgumentError
 from .mlir import dtype_of
 from .step import Step, compile_module
@@ -200,7 +203,6 @@ class ExportedStep:
 
     def _new_seed(self):
         seed = Array("i64", ())
-        import ctypes
         ctypes.c_int64.from_address(seed.address).value = int.from_bytes(os.urandom(7), "little")
         return seed
 
@@ -213,11 +215,13 @@ class ExportedStep:
         by_name = {a.name: i for i, a in enumerate(self.exported.arguments)}
         for info, array in zip(self.exported.results, results):
             if info.role == "update":
-                _overwrite(arrays[by_name[info.of]], array)
+                _overwrite(arrays[by_name[info.of]], array, self.step.device)
                 continue
             if isinstance(array, Array):
                 array.unsigned = info.unsigned
                 array = give(array, framework)
+            elif info.unsigned:  # A tensor of PyTorch, which a step for a GPU writes itself.
+                array = array.view(getattr(sys.modules["torch"], "u" + str(array.dtype).rpartition(".")[2]))
             if info.role == "gradient":
                 gradients[info.of] = array
             else:
@@ -234,13 +238,15 @@ def _dense(array):
     return array.contiguous() if hasattr(array, "contiguous") else array.copy()
 
 
-def _overwrite(target, source):
+def _overwrite(target, source, device):
     """Writes to the memory of somebody else's tensor."""
-    import ctypes
     found = view(target)
     if not found.contiguous:
         raise ArgumentError("a tensor that the model updates must be dense")
-    ctypes.memmove(found.address, source.address, source.nbytes)
+    if device is None:
+        ctypes.memmove(found.address, source.address, source.nbytes)
+    else:
+        copy_to(found, view(source), device)
 
 
 __all__ = ["Argument", "Exported", "ExportedStep", "Result", "Step", "leaves"]

@@ -9,7 +9,7 @@ import os
 import weakref
 
 from . import _library as lib
-from .errors import CompileError, Error, InfeasibleBudget, OptionError
+from .errors import CompileError, Error, InfeasibleBudget, NoDeviceError, OptionError
 
 
 class Context:
@@ -45,6 +45,8 @@ class Context:
             message = self.lib.rematStatusGetName(status).decode()
         if status == lib.STATUS_INFEASIBLE_BUDGET:
             raise InfeasibleBudget(message, diagnostics, smallest)
+        if status == lib.STATUS_NO_DEVICE:
+            raise NoDeviceError(message)
         if status == lib.STATUS_INVALID_OPTION:
             raise OptionError(message, diagnostics)
         raise CompileError(message, diagnostics)

@@ -9,6 +9,7 @@ import os
 
 from . import _library as lib
 from .arrays import Array, view
+from .device import to_host
 
 NAMES = {"f32": "F32", "f64": "F64", "f16": "F16", "bf16": "BF16", "i1": "BOOL", "i8": "I8", "i16": "I16",
          "i32": "I32", "i64": "I64", "c64": "C64"}
@@ -23,6 +24,7 @@ def save(path, tensors):
             raise ValueError("tensor '%s' is not dense in row-major order" % name)
         if found.dtype not in NAMES:
             raise ValueError("tensor '%s' has a type that the format does not have" % name)
+        found = view(to_host(tensor))
         size = lib.DTYPE_BYTES[lib.DTYPES.index(found.dtype)]
         for extent in found.shape:
             size *= extent

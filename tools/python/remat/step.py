@@ -9,8 +9,9 @@ import hashlib
 import weakref
 
 from . import _library as lib
-from .arrays import Array, descriptor, framework_of, give, view
-from .errors import ArgumentError, RunError
+from .arrays import SOME_GPU, Array, descriptor, framework_of, give, is_on_gpu, view
+from .device import new_array, place, using
+from .errors import ArgumentError, NoDeviceError, RunError
 from .module import Context, Module, Options
 
 
@@ -66,7 +67,7 @@ class State:
 
     def __init__(self, step, memory=None):
         self.step = step
-        self.memory = memory or Array("i8", (step.state_bytes,))
+        self.memory = memory or new_array("i8", (step.state_bytes,), step.device, None)
         self.host = Array("i8", (step.host_bytes,)) if step.host_bytes else None
         self.raw = lib.State(self.memory.address, self.memory.nbytes, self.host.address if self.host else None,
                              step.host_bytes, 0, None, 0, None)
@@ -74,21 +75,30 @@ class State:
 
 class Step:
     """A model that was compiled for a budget. Call it with its arguments in order; it returns its results in order, in
-    the framework of the arguments. Nothing is copied, but a tensor that is not dense and row-major is an error."""
+    the framework of the arguments. Nothing is copied but from and to a GPU; a tensor that is not dense and row-major is
+    an error. `device` is the number of the GPU that runs the step, None where a CPU does.
 
-    def __init__(self, tasks, options, values, names=None):
+    `arena`, if it is given, is a function from a number of bytes to memory of the GPU for the step's own: its address,
+    at a multiple of 256 bytes, and what it belongs to. Each call is given its state then."""
+
+    def __init__(self, tasks, options, values, names=None, device_number=None, arena=None):
         self._tasks, self._options, self._values, self._names = tasks, options, values, names
+        self._device_number, self._arena = device_number, arena
         context = tasks.context
         self._placed = tasks.clone().compile(lib.PLACED, options)
         self._summary = self._placed.summary()
         self.plan = Plan(self._placed, self._summary)
-        self._code = self._placed.load(options)
+        with using(device_number):
+            self._code = self._placed.load(options)
         self._lib = context.lib
-        step = self._load(0)
+        memory = self._new_arena()
+        step = self._load(lib.STATE_IS_GIVEN if memory else 0, memory)
         self._step, self._peak = step, None
-        # The code must live until the step is freed, whatever order the collector chooses.
-        self._free = weakref.finalize(self, lambda library, step, code: library.remat_step_free(step), self._lib, step,
-                                      self._code)
+        # Code and memory must live until the step is freed, whatever order the collector chooses.
+        self._free = weakref.finalize(self, lambda library, step, *_: library.remat_step_free(step), self._lib, step,
+                                      self._code, memory)
+        number = self._lib.remat_step_device(step)
+        self.device = None if number < 0 else number
         self._shared = None  # The hold on a step that belongs to executables of XLA as well.
         self.arguments = _infos(step, self._lib, self._lib.remat_step_argument_count, self._lib.remat_step_argument)
         self.results = _infos(step, self._lib, self._lib.remat_step_result_count, self._lib.remat_step_result)
@@ -101,11 +111,22 @@ class Step:
         limit = "no budget" if memory["budget"] is None else "a budget of %d" % memory["budget"]
         return "remat.Step: peak %d bytes, arena %d, %s; %r" % (memory["planned"], memory["arena"], limit, self.plan)
 
-    def _load(self, flags):
+    def _new_arena(self):
+        """Memory for what is not a part of the state: address, owner and bytes."""
+        if self._arena is None:
+            return None
+        needed = self._summary["arena_bytes"] - self._summary["state_bytes"]
+        return (*self._arena(needed), needed)
+
+    def _load(self, flags, memory=None):
         """A step of the runtime."""
         step = ctypes.c_void_p()
         load = lib.StepOptions(threads=int(self._values.get("threads") or 0), flags=flags)
-        self._status(self._lib.remat_step_load(self._code.module, ctypes.byref(load), ctypes.byref(step)), None)
+        if memory:
+            load.arena, _, load.arena_bytes = memory
+        with using(self._device_number):
+            status = self._lib.remat_step_load(self._code.module, ctypes.byref(load), ctypes.byref(step))
+        self._status(status, None)
         return step
 
     def _status(self, status, step):
@@ -115,6 +136,8 @@ class Step:
         message = (step and self._lib.remat_step_error(step)) or self._lib.remat_last_error()
         if status == 1:
             raise ArgumentError(message.decode(errors="replace"))
+        if status == lib.NO_DEVICE:
+            raise NoDeviceError(message.decode(errors="replace"))
         raise RunError(message.decode(errors="replace"), self._lib.remat_status_name(status).decode())
 
     def share(self):
@@ -147,9 +170,26 @@ class Step:
         if not found.contiguous:
             raise ArgumentError("argument %d (%s) is not dense in row-major order; pass a contiguous copy"
                                 % (number, info.name))
+        self._check_place("argument %d (%s)" % (number, info.name), found)
         return found
 
-    def _arguments(self, arrays):
+    def _check_place(self, what, found):
+        """Refuses memory that the step cannot use."""
+        if found.device is None:
+            return
+        place = "a GPU" if found.device == SOME_GPU else "cuda:%d" % found.device
+        if self.device is None:
+            raise ArgumentError("%s is on %s, but the step runs on the CPU; compile it with target='cuda', or pass a "
+                                "tensor on the host" % (what, place))
+        if found.device not in (SOME_GPU, self.device):
+            raise ArgumentError("%s is on %s, but the step runs on cuda:%d; pass a tensor that is there or on the "
+                                "host, or compile the step with device='%s'" % (what, place, self.device, place))
+
+    def wait(self, stream):
+        """Lets the next call begin behind all that a stream of the GPU, a CUstream as a number, has been given."""
+        self._status(self._lib.remat_step_wait(self._step, stream), None)
+
+    def _arguments(self, arrays, step=None):
         if len(arrays) != len(self.arguments):
             raise ArgumentError("the step takes %d arguments, got %d; its signature is %s" % (
                 len(self.arguments), len(arrays), self.signature()))
@@ -158,21 +198,37 @@ class Step:
             if array is None:  # A call of several that does not use it.
                 continue
             found = self.check_argument(number, array)
+            if found.stream is not None:
+                self._status(self._lib.remat_step_wait(step or self._step, found.stream), None)
             tensors[number], dims = descriptor(found.address, found.dtype, found.shape)
             keep.append((found, dims))
         return tensors, keep
 
-    def _results(self, arrays, donors):
+    def _home(self, arrays):
+        """Where new results are, and whose: of the library of the first argument, on the GPU if one of its tensors is
+        there."""
+        framework = framework_of(arrays)
+        if self.device is None or not any(
+                array is not None and framework in (None, framework_of([array])) and is_on_gpu(array)
+                for array in arrays):
+            return None, framework
+        return self.device, framework
+
+    def _results(self, arrays, donors, step=None):
         """Buffers of results: those that are given, those of donated arguments, and new ones."""
         keep, tensors, given = [], (lib.Tensor * max(len(self.results), 1))(), []
+        home = self._home(donors)
         for number, info in enumerate(self.results):
             array = arrays[number] if arrays else None
             if array is None:
-                array = donors[info.donation] if info.donation is not None else Array(info.dtype, info.shape)
+                array = donors[info.donation] if info.donation is not None else new_array(info.dtype, info.shape, *home)
             found = view(array)
             if found.dtype != info.dtype or found.shape != info.shape or not found.contiguous:
                 raise ArgumentError("result %d is %s, got a buffer of %s[%s]" % (
                     number, info, found.dtype, "x".join(map(str, found.shape))))
+            self._check_place("result %d" % number, found)
+            if found.stream is not None:
+                self._status(self._lib.remat_step_wait(step or self._step, found.stream), None)
             tensors[number], dims = descriptor(found.address, found.dtype, found.shape)
             keep.append((found, dims))
             given.append(array)
@@ -244,8 +300,8 @@ class Step:
         step = self._load(flags)
         try:
             for _ in range(steps):
-                arguments, keep = self._arguments(arrays)
-                tensors, keep_results, given = self._results(None, arrays)
+                arguments, keep = self._arguments(arrays, step)
+                tensors, keep_results, given = self._results(None, arrays, step)
                 self._status(self._lib.remat_step_run(step, arguments, len(arrays), tensors, len(given)), step)
             yield step
         finally:
@@ -277,7 +333,8 @@ class Step:
     def replan(self, budget):
         """The same step under another budget. What comes before planning is not done again."""
         values = dict(self._values, budget=format_budget(budget))
-        return type(self)(self._tasks, Options(self._tasks.context, values), values, self._names)
+        return type(self)(self._tasks, Options(self._tasks.context, values), values, self._names,
+                          self._device_number, self._arena)
 
     def write_object(self, object_path, header_path=None):
         """The step as an object file and a C header."""
@@ -293,9 +350,9 @@ def format_budget(budget):
     return str(budget)
 
 
-def compile_module(source, budget=None, policy=None, names=None, **values):
-    """See remat.compile."""
-    values = dict(values, budget=format_budget(budget), policy=policy)
+def compile_module(source, budget=None, policy=None, names=None, arena=None, **values):
+    """See remat.compile and Step."""
+    values, device_number = place(dict(values, budget=format_budget(budget), policy=policy))
     context = Context()
     options = Options(context, values)
     module = Module.parse(context, source)
@@ -304,4 +361,4 @@ def compile_module(source, budget=None, policy=None, names=None, **values):
             module.name_argument(options, number, name)
     if module.level < lib.TASKS:
         module.compile(lib.TASKS, options)
-    return Step(module, options, values, names)
+    return Step(module, options, values, names, device_number, arena)

@@ -20,22 +20,26 @@ from ..arrays import BY_NUMPY, NUMPY
 from ..errors import ArgumentError, Error
 
 NAME = "remat_step"
+# The platforms of JAX that have handlers, with the names that XLA has for them, and how their functions begin.
+PLATFORMS = {"cpu": ("cpu", "rematXla"), "cuda": ("CUDA", "rematXlaCuda")}
 _lock = threading.Lock()
 
 
 @functools.lru_cache(maxsize=None)
-def _register():
+def _register(platform):
     """Makes the handlers known to XLA."""
     library = lib.library()
+    name, prefix = PLATFORMS[platform]
 
     def capsule(function):
-        return jax.ffi.pycapsule(ctypes.cast(function, ctypes.c_void_p).value)
+        return jax.ffi.pycapsule(ctypes.cast(getattr(library, prefix + function), ctypes.c_void_p).value)
 
     try:
-        jax.ffi.register_ffi_type(NAME, {"type_id": jax.ffi.pycapsule(library.rematXlaGetTypeId()),
-                                         "type_info": jax.ffi.pycapsule(library.rematXlaGetTypeInfo())}, platform="cpu")
-        jax.ffi.register_ffi_target(NAME, {"instantiate": capsule(library.rematXlaInstantiate),
-                                           "execute": capsule(library.rematXlaExecute)}, platform="cpu")
+        jax.ffi.register_ffi_type(NAME, {
+            "type_id": jax.ffi.pycapsule(getattr(library, prefix + "GetTypeId")()),
+            "type_info": jax.ffi.pycapsule(library.rematXlaGetTypeInfo())}, platform=name)
+        jax.ffi.register_ffi_target(NAME, {"instantiate": capsule("Instantiate"), "execute": capsule("Execute")},
+                                    platform=name)
     except Exception as error:
         raise Error("JAX %s does not take remat's custom call, which needs version 0.3 of XLA's FFI: %s" % (
             jax.__version__, error)) from error
@@ -62,9 +66,13 @@ def _abstract(*avals, step, dtypes):
     return [jax.core.ShapedArray(info.shape, dtype) for info, dtype in zip(step.results, dtypes)]
 
 
-def _lower(context, *operands, step, dtypes):
+def _lower(platform, context, *operands, step, dtypes):
+    target = "cpu" if step.device is None else "cuda"
+    if target != platform:
+        raise ArgumentError("the step was compiled for target='%s', and the program is for %s; compile the step with "
+                            "target='%s'" % (target, platform, platform))
     with _lock:
-        _register()
+        _register(platform)
         key = step.share()
     # JAX may make the executable when its form of the program, which has the step, is gone.
     context.module_context.add_keepalive(step)
@@ -100,7 +108,8 @@ primitive = core.Primitive(NAME)
 primitive.multiple_results = True
 primitive.def_impl(_run)
 primitive.def_abstract_eval(_abstract)
-mlir.register_lowering(primitive, _lower, platform="cpu")
+for _platform in PLATFORMS:
+    mlir.register_lowering(primitive, functools.partial(_lower, _platform), platform=_platform)
 batching.primitive_batchers[primitive] = _batch
 ad.primitive_jvps[primitive] = _refuse
 

@@ -28,7 +28,7 @@ class CompiledFunction:
     def _key(self, args):
         leaves, tree = jax.tree_util.tree_flatten(args)
         # A number of Python has a weak type, which gives way to others: the program may be another one.
-        return tree, jax.config.jax_enable_x64, tuple(_kind(leaf) for leaf in leaves)
+        return tree, jax.config.jax_enable_x64, _device(leaves, self.options), tuple(_kind(leaf) for leaf in leaves)
 
     def step_for(self, *args):
         """The step for arguments like these."""
@@ -36,7 +36,7 @@ class CompiledFunction:
         with self._lock:
             if key not in self.steps:
                 exported = export(self.function, *args, **self.export_options)
-                self.steps[key] = ExportedStep(exported, self.options)
+                self.steps[key] = ExportedStep(exported, dict(self.options, **dict(key[2])))
             return self.steps[key]
 
     def __call__(self, *args):
@@ -105,6 +105,27 @@ class CompiledFunction:
         return list(self.steps.values())[-1].memory
 
 
+def _device(leaves, options):
+    """The options that say what runs the step, unless the caller does: where JAX would compute."""
+    if options.get("target") or options.get("device"):
+        return ()
+    arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)]
+    # What was put somewhere stays there; the rest follows.
+    arrays.sort(key=lambda array: not getattr(array, "committed", True))
+    default = jax.config.jax_default_device
+    if arrays:
+        device = min(arrays[0].devices(), key=lambda device: device.id)
+    elif default is not None and not isinstance(default, str):
+        device = default
+    else:
+        device = jax.local_devices(backend=default)[0]
+    if device.platform == "cpu":
+        return ()
+    if device.client.platform_version.lower().find("cuda") < 0:
+        raise ArgumentError("the arrays are on %s, expected the CPU or a CUDA device" % device)
+    return (("target", "cuda"), ("device", "cuda:%d" % device.local_hardware_id))
+
+
 def _is_zero(cotangent):
     """Integers have only such cotangents."""
     return isinstance(cotangent, SymbolicZero) or cotangent.dtype == jax.dtypes.float0
@@ -131,8 +152,9 @@ def _stored(dtype):
 def compile(function, budget=None, policy=None, argnums=0, differentiate=True, has_aux=False, donate_argnums=(),
             **options):
     """`jax.value_and_grad(function, argnums, has_aux)` as one step of remat under a budget; see remat.compile for the
-    options. With `differentiate=False`, the function itself. As with `jax.jit`, results may have the buffers of the arguments
-    `donate_argnums`; inside of a `jax.jit` that does not donate them, they are copied."""
+    options. With `differentiate=False`, the function itself. Where JAX computes on a GPU, so does the step. As with
+    `jax.jit`, results may have the buffers of the arguments `donate_argnums`; inside of a `jax.jit` that does not donate
+    them, they are copied."""
     export_options = {"argnums": argnums, "differentiate": differentiate, "has_aux": has_aux,
                       "donate_argnums": donate_argnums}
     for name in ("unroll_limit", "max_trip_count"):

@@ -1,7 +1,8 @@
 """torch.compile(model, backend="remat", options={"budget": ...}).
 
 The forward and the backward computation are one step of remat, which is run as two calls. What is kept between them is
-one buffer, whose bytes were planned.
+one buffer, whose bytes were planned, and another one on the host for what is offloaded. A step is for the device that
+the tensors of its graph are on.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -14,6 +15,7 @@ from ..errors import ArgumentError, Error, RunError
 from ..mlir import dtype_of
 from ..step import State, compile_module
 from .joint import Program, decompositions, mutated_inputs, specialize, traceable_kernels
+from .placement import check_inputs, placement_of
 from .random import SEED
 from .types import ELEMENTS
 
@@ -24,10 +26,11 @@ TORCH_DTYPES = {dtype_of(element): dtype for dtype, element in ELEMENTS.items() 
 compiled_steps = []
 
 
-def raw_tensor(tensor, keep):
-    """A remat_tensor of a tensor of PyTorch; a copy of one that is not dense. What it is of is added to `keep`."""
-    if tensor.device.type != "cpu":
-        raise ArgumentError("a tensor on the CPU was expected, got one on %s" % tensor.device)
+def raw_tensor(tensor, keep, device):
+    """A remat_tensor of a tensor of PyTorch; a copy of one that is not dense. What it is of is added to `keep`. Numbers
+    may be on the CPU."""
+    if tensor.device != device and (tensor.device.type != "cpu" or tensor.dim() > 0):
+        raise ArgumentError("a tensor on %s was expected, got one on %s" % (device, tensor.device))
     if not tensor.is_contiguous() or tensor.is_neg() or tensor.is_conj():
         tensor = tensor.contiguous().resolve_neg().resolve_conj()
     keep.append(tensor)
@@ -40,11 +43,12 @@ def raw_tensor(tensor, keep):
 class TorchStep:
     """A compiled program with its constants, on tensors of PyTorch."""
 
-    def __init__(self, program, options):
-        self.program = program
-        self.constants = dict(program.constants)
+    def __init__(self, program, options, placement):
+        self.program, self.placement = program, placement
+        with torch.utils._python_dispatch._disable_current_modes():
+            self.constants = {name: tensor.to(placement.device) for name, tensor in program.constants.items()}
         self.step = compile_module(program.text, differentiate=False, separate_backward=program.has_backward or None,
-                                   **options)
+                                   arena=placement.arena(options), **placement.options(options))
         self.count = len(program.arguments)
 
     def arguments(self, tensors, seed):
@@ -57,7 +61,7 @@ class TorchStep:
         array = (lib.Tensor * max(len(tensors), 1))()
         for number, tensor in enumerate(tensors):
             if tensor is not None:
-                array[number] = raw_tensor(tensor, keep)
+                array[number] = raw_tensor(tensor, keep, self.placement.device)
         return array
 
     def raw_apart(self, tensors):
@@ -65,7 +69,7 @@ class TorchStep:
         array, keeps = (lib.Tensor * max(len(tensors), 1))(), [[] for _ in tensors]
         for number, tensor in enumerate(tensors):
             if tensor is not None:
-                array[number] = raw_tensor(tensor, keeps[number])
+                array[number] = raw_tensor(tensor, keeps[number], self.placement.device)
         return array, keeps
 
     def raw_results(self, tensors, keep):
@@ -73,7 +77,7 @@ class TorchStep:
         array = (lib.Tensor * max(len(tensors), 1))()
         for number, (tensor, info) in enumerate(zip(tensors, self.step.results)):
             if tensor is not None:
-                array[number] = raw_tensor(tensor, keep)
+                array[number] = raw_tensor(tensor, keep, self.placement.device)
                 continue
             dims = (lib.c_int64 * max(len(info.shape), 1))(*info.shape)
             keep.append(dims)
@@ -83,7 +87,18 @@ class TorchStep:
 
     def new_result(self, number):
         info = self.step.results[number]
-        return torch.empty(info.shape, dtype=TORCH_DTYPES[info.dtype])
+        return self.placement.empty(info.shape, TORCH_DTYPES[info.dtype])
+
+    def new_state(self):
+        """Memory for what the forward call leaves to the backward call: on the device and, if there is something there,
+        on the host."""
+        step, place = self.step, self.placement
+        memory = place.empty((step.state_bytes + place.alignment,), torch.uint8)
+        return [memory] + ([place.host_memory(step.host_bytes + place.alignment)] if step.host_bytes else [])
+
+    def call(self, function, *arguments):
+        self.placement.begin(self.step)
+        self.step.call(function, *arguments)
 
 
 def draw_seed(program):
@@ -109,7 +124,7 @@ class Inference:
         output = next(n for n in graph_module.graph.nodes if n.op == "output")
         self.outputs = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
         self.dtypes = _result_dtypes(self.outputs)
-        self.torch_step = TorchStep(Program(graph_module), options)
+        self.torch_step = TorchStep(Program(graph_module), options, placement_of(graph_module))
         compiled_steps.append(self.torch_step.step)
 
     def __call__(self, tensors):
@@ -117,7 +132,7 @@ class Inference:
         arguments = t.raw(t.arguments(tensors, draw_seed(t.program)), keep)
         tensors.clear()
         given = [t.new_result(i) for i in range(len(t.step.results))]
-        t.step.call(t.step._lib.remat_step_run, arguments, len(t.step.arguments), t.raw(given, keep), len(given))
+        t.call(t.step._lib.remat_step_run, arguments, len(t.step.arguments), t.raw(given, keep), len(given))
         return [t.program.numbers.get(n) if i is None else _restore(given[i], d)
                 for n, (i, d) in enumerate(zip(t.program.outputs, self.dtypes))]
 
@@ -130,8 +145,9 @@ class Training:
         output = next(n for n in joint.graph.nodes if n.op == "output")
         flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
         self.dtypes = _result_dtypes(flat)
+        placement = placement_of(joint)
         program = Program(joint)
-        self.torch_step = TorchStep(program, options)
+        self.torch_step = TorchStep(program, options, placement)
         compiled_steps.append(self.torch_step.step)
         step = self.torch_step.step
         self.forward_count = forward_count
@@ -183,21 +199,18 @@ class Training:
         arguments = t.raw(t.arguments(tensors, seed), keep)
         results = [t.new_result(i) if forward or i in self.early_results else None
                    for i, forward in enumerate(self.result_is_forward)]
-        memory = torch.empty(step.state_bytes + step.host_bytes + 2 * lib.ALIGNMENT, dtype=torch.uint8)
+        memory = t.new_state()
         state = self._state(memory, 0)
-        t.step.call(step._lib.remat_step_forward, arguments, len(step.arguments), t.raw(results, keep), len(results),
+        t.call(step._lib.remat_step_forward, arguments, len(step.arguments), t.raw(results, keep), len(results),
                     lib.ctypes.byref(state))
         outputs = [program.numbers.get(n) if i is None else _restore(results[i], d)
                    for n, (i, d) in enumerate(zip(program.outputs[:self.forward_count], self.dtypes))]
         return outputs, memory, seed, [results[i] for i in self.early_results]
 
     def _state(self, memory, calls, events=None):
-        step = self.torch_step.step
-        base = memory.data_ptr()
-        data = base + -base % lib.ALIGNMENT
-        host = data + step.state_bytes
-        host += -host % lib.ALIGNMENT
-        return lib.State(data, step.state_bytes, host if step.host_bytes else None, step.host_bytes, calls, None, 0,
+        step, alignment = self.torch_step.step, self.torch_step.placement.alignment
+        data, host = [m.data_ptr() + -m.data_ptr() % alignment for m in memory] + [None] * (2 - len(memory))
+        return lib.State(data, step.state_bytes, host, step.host_bytes, calls, None, 0,
                          lib.ctypes.pointer(events) if events else None)
 
     def backward(self, memory, seed, primals, outputs, early, tangents):
@@ -223,7 +236,7 @@ class Training:
         if step.backward_count:
             events = CallEvents(t, results, kept)
             try:
-                t.step.call(step._lib.remat_step_backward, 0, arguments, len(step.arguments),
+                t.call(step._lib.remat_step_backward, 0, arguments, len(step.arguments),
                             t.raw_results(results, keep), len(results),
                             lib.ctypes.byref(self._state(memory, 1, events.raw)))
             except RunError as error:
@@ -271,10 +284,14 @@ def split(joint, forward_count, training):
     has_seed = training.torch_step.program.has_seed
     mode = torch._guards.detect_fake_mode([p.meta["val"] for p in placeholders])
     step = training.torch_step.step
+    place = training.torch_step.placement
     with mode or _nothing():
-        memory_val = torch.empty(step.state_bytes + step.host_bytes + 2 * lib.ALIGNMENT, dtype=torch.uint8)
+        memory_vals = [torch.empty(step.state_bytes + place.alignment, dtype=torch.uint8, device=place.device)]
+        if step.host_bytes:
+            memory_vals.append(torch.empty(step.host_bytes + place.alignment, dtype=torch.uint8))
         seed_val = torch.empty((), dtype=torch.int64)
-        early_vals = [training.torch_step.new_result(i) for i in training.early_results]
+        early_vals = [torch.empty(info.shape, dtype=TORCH_DTYPES[info.dtype], device=place.device)
+                      for info in (step.results[i] for i in training.early_results)]
 
     forward = torch.fx.Graph()
     given = [_copy_placeholder(forward, p) for p in primals]
@@ -287,9 +304,11 @@ def split(joint, forward_count, training):
         item = forward.call_function(_pick, (call, 0, number))
         item.meta["val"] = node.meta["val"]
         outputs.append(item)
-    memory = forward.call_function(_pick, (call, 1))
-    memory.meta["val"] = memory_val
-    saved = [memory]
+    saved = []
+    for number, val in enumerate(memory_vals):
+        memory = forward.call_function(_pick, (call, 1, number))
+        memory.meta["val"] = val
+        saved.append(memory)
     if has_seed:
         seed = forward.call_function(_pick, (call, 2))
         seed.meta["val"] = seed_val
@@ -311,8 +330,8 @@ def split(joint, forward_count, training):
     node.meta["desc"] = list(descriptions[:forward_count]) + [None] * len(saved)
 
     backward = torch.fx.Graph()
-    names = ["remat_memory"] + (["remat_seed"] if has_seed else [])
-    vals = [memory_val] + ([seed_val] if has_seed else [])
+    names = ["remat_memory", "remat_host_memory"][:len(memory_vals)] + (["remat_seed"] if has_seed else [])
+    vals = memory_vals + ([seed_val] if has_seed else [])
     names += ["saved_%d" % i for i in range(len(saved) - len(names))]
     vals += [s.meta["val"] for s in saved[len(vals):]]
     inputs = []
@@ -321,12 +340,13 @@ def split(joint, forward_count, training):
         placeholder.meta["val"] = val
         inputs.append(placeholder)
     tangent_inputs = [_copy_placeholder(backward, t) for t in tangents]
-    first = 2 if has_seed else 1
+    count = len(memory_vals)
+    first = count + 1 if has_seed else count
     middle = first + len(saved_primals)
     last = middle + len(saved_outputs)
     call = backward.call_module("remat_step", (
-        inputs[0], inputs[1] if has_seed else None, tuple(inputs[first:middle]), tuple(inputs[middle:last]),
-        tuple(inputs[last:]), tuple(tangent_inputs)))
+        tuple(inputs[:count]), inputs[count] if has_seed else None, tuple(inputs[first:middle]),
+        tuple(inputs[middle:last]), tuple(inputs[last:]), tuple(tangent_inputs)))
     gradients = []
     for number, node in enumerate(flat[forward_count:]):
         if node is None:
@@ -412,6 +432,7 @@ def compile_graph(graph_module, inputs, options=None):
     options = {"threads": torch.get_num_threads(), **(options or {})}
     # Dynamo leaves the extents open that it has seen change. Steps are compiled for those that they get.
     specialize(inputs)
+    check_inputs(graph_module, inputs)
 
     def partition(joint, _, *, num_fwd_outputs, **kwargs):
         training = Training(joint, num_fwd_outputs, options)
@@ -432,7 +453,8 @@ def compile_graph(graph_module, inputs, options=None):
 
 
 def backend(graph_module, inputs, *, options=None, mode=None, **kwargs):
-    """torch.compile(model, backend="remat"). `options` are those of remat.compile: budget, policy, threads, ..."""
+    """torch.compile(model, backend="remat"). `options` are those of remat.compile: budget, policy, threads, ... A graph
+    whose tensors are on a GPU is compiled for it."""
     if mode not in (None, "default"):
         raise Error("mode='%s' is not supported; say what you want by options" % mode)
     return compile_graph(graph_module, inputs, options)

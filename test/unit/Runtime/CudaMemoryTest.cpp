@@ -1,0 +1,259 @@
+//===- CudaMemoryTest.cpp - devices, streams and memory of callers --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a caller with tensors on a device says and asks: which device, which
+// streams still write its tensors, and memory of the device.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaTest.h"
+
+using namespace remat;
+
+extern "C" int cuStreamCreate(void **stream, unsigned flags);
+extern "C" int cuStreamDestroy_v2(void *stream);
+extern "C" int cuStreamSynchronize(void *stream);
+extern "C" int cuMemcpyAsync(unsigned long long to, unsigned long long from,
+                             size_t bytes, void *stream);
+extern "C" int cuDevicePrimaryCtxRetain(void **context, int device);
+extern "C" int cuDevicePrimaryCtxRelease_v2(int device);
+extern "C" int cuCtxPushCurrent_v2(void *context);
+extern "C" int cuCtxPopCurrent_v2(void **context);
+
+namespace {
+
+constexpr size_t bytes = cudaElements * sizeof(float);
+
+class CudaMemoryTest : public ::testing::Test {
+protected:
+  void SetUp() override { fakecuda::reset(1); }
+  void TearDown() override {
+    EXPECT_EQ(fakecuda::getComplaints(), std::vector<std::string>());
+    EXPECT_EQ(fakecuda::countObjects(), 0u);
+  }
+};
+
+/// y = x + 1.
+StepTableBuilder makeSum() {
+  defineKernel("add", 2, [](auto &v, int64_t i) { v[1][i] = v[0][i] + 1; });
+  StepTableBuilder builder;
+  uint32_t x = addVectorArgument(builder, "x");
+  uint32_t y = addVectorResult(builder, "y");
+  builder.addEntry(makeEntry(addKernel(builder, "add"), {x}, {y}));
+  return builder;
+}
+
+/// The primary context of a device as that of this thread, as other libraries
+/// have it.
+struct OtherContext {
+  explicit OtherContext(int device) : device(device) {
+    cuDevicePrimaryCtxRetain(&context, device);
+    cuCtxPushCurrent_v2(context);
+  }
+  ~OtherContext() {
+    cuCtxPopCurrent_v2(&context);
+    cuDevicePrimaryCtxRelease_v2(device);
+  }
+  int device;
+  void *context = nullptr;
+};
+
+/// A run whose argument is written in a stream that is given `waits`. Returns
+/// the number of wrong elements.
+size_t countWrongBehindStream(bool waits) {
+  CudaStep step(makeSum());
+  OtherContext context(0);
+  Tensor x({cudaElements}, 3), y({cudaElements});
+  remat_tensor argument = x;
+  argument.data = fakecuda::allocate(bytes);
+  void *stream = nullptr;
+  cuStreamCreate(&stream, 1);
+  cuMemcpyAsync(reinterpret_cast<uintptr_t>(argument.data),
+                reinterpret_cast<uintptr_t>(x.values.data()), bytes, stream);
+  if (waits)
+    EXPECT_EQ(remat_step_wait(step.step, stream), REMAT_OK);
+  EXPECT_EQ(step.run({argument}, {y}), REMAT_OK) << step.message;
+  size_t wrong = 0;
+  for (float value : y.values)
+    wrong += value != 4;
+  cuStreamSynchronize(stream);
+  cuStreamDestroy_v2(stream);
+  fakecuda::release(argument.data);
+  return wrong;
+}
+
+TEST_F(CudaMemoryTest, RunsWaitForStreams) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    fakecuda::reset(seed);
+    EXPECT_EQ(countWrongBehindStream(/*waits=*/true), 0u) << "seed " << seed;
+  }
+}
+
+// The test above can fail: without the wait it does.
+TEST_F(CudaMemoryTest, RunsWithoutWaitsAreWrong) {
+  size_t wrong = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    fakecuda::reset(seed);
+    wrong += countWrongBehindStream(/*waits=*/false) != 0;
+  }
+  EXPECT_GT(wrong, 0u);
+}
+
+TEST_F(CudaMemoryTest, StreamsThatFail) {
+  CudaStep step(makeSum());
+  fakecuda::fail("cuEventRecord", 400);
+  EXPECT_EQ(remat_step_wait(step.step, nullptr), REMAT_DEVICE_ERROR);
+  EXPECT_STREQ(remat_last_error(),
+               "asking how far a stream is failed: CUDA_ERROR_INVALID_HANDLE "
+               "(of the stand-in)");
+  EXPECT_EQ(remat_step_wait(nullptr, nullptr), REMAT_INVALID_ARGUMENT);
+}
+
+TEST_F(CudaMemoryTest, StepsAreLoadedToTheDeviceThatIsAskedFor) {
+  fakecuda::setDevices(2, 9, 0);
+  {
+    CudaStep first(makeSum());
+    EXPECT_EQ(remat_step_device(first.step), 0);
+    OtherContext context(1);
+    CudaStep current(makeSum());
+    EXPECT_EQ(remat_step_device(current.step), 1);
+    ASSERT_EQ(remat_cuda_use_device(0), REMAT_OK);
+    CudaStep chosen(makeSum());
+    EXPECT_EQ(remat_step_device(chosen.step), 0);
+    EXPECT_EQ(remat_cuda_use_device(2), REMAT_NO_DEVICE);
+    EXPECT_STREQ(remat_last_error(),
+                 "the CUDA driver has no device 2, only those from 0 to 1");
+    CudaStep still(makeSum());
+    EXPECT_EQ(remat_step_device(still.step), 0);
+    ASSERT_EQ(remat_cuda_use_device(-1), REMAT_OK);
+    CudaStep again(makeSum());
+    EXPECT_EQ(remat_step_device(again.step), 1);
+  }
+  EXPECT_EQ(remat_step_device(nullptr), -1);
+}
+
+TEST_F(CudaMemoryTest, MemoryOfOtherDevicesIsRefused) {
+  fakecuda::setDevices(2, 9, 0);
+  CudaStep step(makeSum());
+  Tensor x({cudaElements}, 3), y({cudaElements});
+  remat_tensor argument = x, result = y;
+  argument.data = fakecuda::allocate(bytes, /*device=*/1);
+  EXPECT_EQ(step.run({argument}, {result}), REMAT_INVALID_ARGUMENT);
+  EXPECT_EQ(step.message,
+            "argument 0 'x' is in memory of device 1, expected memory of device "
+            "0, which runs the step, or of the host");
+  std::swap(argument.data, result.data);
+  EXPECT_EQ(step.run({argument}, {result}), REMAT_INVALID_ARGUMENT);
+  EXPECT_EQ(step.message.find("result 0 'y' is in memory of device 1"), 0u);
+  fakecuda::release(result.data);
+}
+
+TEST_F(CudaMemoryTest, MemoryForTensors) {
+  void *memory = nullptr;
+  ASSERT_EQ(remat_cuda_allocate(0, bytes, &memory), REMAT_OK);
+  std::vector<float> values(cudaElements, 5), found(cudaElements);
+  ASSERT_EQ(remat_cuda_copy(0, memory, values.data(), bytes, nullptr),
+            REMAT_OK);
+  ASSERT_EQ(remat_cuda_copy(0, found.data(), memory, bytes, nullptr), REMAT_OK);
+  EXPECT_EQ(found, values);
+  EXPECT_EQ(remat_cuda_free(0, memory), REMAT_OK);
+  EXPECT_EQ(remat_cuda_free(0, nullptr), REMAT_OK);
+  EXPECT_EQ(remat_cuda_copy(0, nullptr, memory, 0, nullptr), REMAT_OK);
+  EXPECT_EQ(remat_cuda_copy(0, nullptr, values.data(), 4, nullptr),
+            REMAT_INVALID_ARGUMENT);
+  // It has an address, whatever its size.
+  ASSERT_EQ(remat_cuda_allocate(0, 0, &memory), REMAT_OK);
+  EXPECT_NE(memory, nullptr);
+  EXPECT_EQ(remat_cuda_free(0, memory), REMAT_OK);
+  EXPECT_EQ(remat_cuda_allocate(0, uint64_t(1) << 40, &memory),
+            REMAT_OUT_OF_MEMORY);
+  EXPECT_EQ(memory, nullptr);
+  EXPECT_EQ(remat_cuda_allocate(5, 1, &memory), REMAT_DEVICE_ERROR);
+}
+
+/// z = (x + 1) + 1, where x + 1 is the state of the two calls, and the second
+/// call has scratch memory.
+StepTableBuilder makeTwoCalls() {
+  defineKernel("add", 2, [](auto &v, int64_t i) { v[1][i] = v[0][i] + 1; });
+  defineKernel("copy", 2, [](auto &v, int64_t i) { v[1][i] = v[0][i]; });
+  StepTableBuilder builder;
+  uint32_t x = addVectorArgument(builder, "x");
+  uint32_t z = addVectorResult(builder, "z");
+  uint32_t kept = builder.addArenaBuffer(0, bytes);
+  uint32_t scratch = builder.addArenaBuffer(bytes, bytes);
+  uint32_t add = addKernel(builder, "add"), copy = addKernel(builder, "copy");
+  builder.addEntry(makeEntry(add, {x}, {kept}));
+  builder.beginCall();
+  builder.addEntry(makeEntry(add, {kept}, {scratch}));
+  builder.addEntry(makeEntry(copy, {scratch}, {z}));
+  builder.setStateBytes(bytes);
+  return builder;
+}
+
+// The arena has no room for a state that each call is given, so that the two
+// together are as large as the planned arena.
+TEST_F(CudaMemoryTest, ArenasWithoutTheState) {
+  remat_step_options options = {};
+  options.flags = REMAT_STEP_STATE_IS_GIVEN;
+  options.arena_bytes = bytes;
+  options.arena = fakecuda::allocate(bytes);
+  remat_state state = {};
+  state.data = fakecuda::allocate(bytes);
+  state.bytes = bytes;
+  {
+    CudaStep step(makeTwoCalls(), options);
+    ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+    Tensor x({cudaElements}, 3), z({cudaElements});
+    remat_tensor argument = x, result = z;
+    ASSERT_EQ(
+        remat_step_forward(step.step, &argument, 1, &result, 1, &state),
+        REMAT_OK)
+        << remat_last_error();
+    ASSERT_EQ(
+        remat_step_backward(step.step, 0, &argument, 1, &result, 1, &state),
+        REMAT_OK)
+        << remat_last_error();
+    EXPECT_EQ(z.values, std::vector<float>(cudaElements, 5));
+
+    constexpr const char *expected =
+        "the step was loaded with REMAT_STEP_STATE_IS_GIVEN, but the call has "
+        "no state in memory of the device";
+    EXPECT_EQ(step.run({x}, {z}), REMAT_INVALID_ARGUMENT);
+    EXPECT_EQ(step.message, expected);
+    alignas(64) char host[bytes];
+    remat_state onHost = {};
+    onHost.data = host;
+    onHost.bytes = bytes;
+    EXPECT_EQ(
+        remat_step_forward(step.step, &argument, 1, &result, 1, &onHost),
+        REMAT_INVALID_ARGUMENT);
+    EXPECT_STREQ(remat_last_error(), expected);
+  }
+  options.arena_bytes = bytes - 1;
+  CudaStep small(makeTwoCalls(), options);
+  EXPECT_EQ(small.message,
+            "option 'arena' has 255 bytes, expected at least 256");
+  fakecuda::release(options.arena);
+  fakecuda::release(state.data);
+}
+
+// Kernels rely on the same alignment for all that is on a device.
+TEST_F(CudaMemoryTest, StatesOnTheDeviceAreAligned) {
+  CudaStep step(makeTwoCalls());
+  Tensor x({cudaElements}, 3), z({cudaElements});
+  remat_tensor argument = x, result = z;
+  char *memory = static_cast<char *>(fakecuda::allocate(2 * bytes));
+  remat_state state = {};
+  state.data = memory + 64;
+  state.bytes = bytes;
+  EXPECT_EQ(remat_step_forward(step.step, &argument, 1, &result, 1, &state),
+            REMAT_INVALID_ARGUMENT);
+  EXPECT_STREQ(remat_last_error(), "state is 64 bytes past a multiple of 256, "
+                                   "expected it to be aligned");
+  fakecuda::release(memory);
+}
+
+} // namespace

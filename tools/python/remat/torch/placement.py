@@ -1,0 +1,124 @@
+"""Where the tensors of a graph are, and memory there: on the CPU, or on a GPU by PyTorch's caching allocator.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import torch
+
+from ..errors import Error
+from .lower import describe_place
+
+
+class OnCpu:
+    """Also of graphs whose tensors are on the CPU and whose step, by the option target, is for a GPU: the runtime
+    copies them to it."""
+
+    device = torch.device("cpu")
+    alignment = 256
+
+    def options(self, options):
+        """The options of the step."""
+        return options
+
+    def arena(self, options):
+        """How the step gets memory of its own: see Step."""
+        return None
+
+    def empty(self, shape, dtype):
+        return torch.empty(shape, dtype=dtype, device=self.device)
+
+    def host_memory(self, size):
+        """For what is offloaded."""
+        return torch.empty(size, dtype=torch.uint8)
+
+    def begin(self, step):
+        """Before a call of the step."""
+
+
+class OnGpu(OnCpu):
+    """Calls begin behind PyTorch's current stream, and what they give is there when they return, for any stream."""
+
+    def __init__(self, device):
+        self.device = device
+
+    def options(self, options):
+        target, place = options.get("target"), options.get("device")
+        if target not in (None, "cuda") or place not in (None, "cuda", str(self.device)):
+            wanted = "target='%s'" % target if target not in (None, "cuda") else "device='%s'" % place
+            raise Error("the tensors of the graph are on %s, but the step is to be compiled for %s" % (
+                self.device, wanted))
+        return dict(options, target="cuda", device=str(self.device))
+
+    def arena(self, options):
+        def allocate(size):
+            # PyTorch may be tracing, with tensors that have no memory.
+            with torch.utils._python_dispatch._disable_current_modes():
+                memory = self.empty((max(size, 1),), torch.uint8)
+            return memory.data_ptr(), memory
+
+        return allocate
+
+    def host_memory(self, size):
+        return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+
+    def begin(self, step):
+        # What was freed to the allocator may still be read by what this stream has been given.
+        step.wait(torch.cuda.current_stream(self.device).cuda_stream)
+
+
+def _mixed(first, name, other, other_name):
+    return Error("%s is on %s and %s on %s; a graph is compiled for one device" % (name, first, other_name, other))
+
+
+def _matters(value):
+    """Numbers of the CPU may be used with tensors on any device, so that they say nothing of where a graph is."""
+    return value.dim() > 0 or value.device.type != "cpu"
+
+
+def source_name(node):
+    """What Dynamo calls an input, such as L['x']."""
+    source = getattr(node.meta.get("grapharg"), "source", None)
+    name = getattr(source, "name", None)
+    return "'%s'" % (name() if callable(name) else name or node.name)
+
+
+def check_inputs(graph_module, inputs):
+    """Refuses inputs on several devices, by their names in the model."""
+    found = None
+    nodes = [n for n in graph_module.graph.nodes if n.op == "placeholder"]
+    for node, value in zip(nodes, inputs):
+        if not isinstance(value, torch.Tensor) or not _matters(value):
+            continue
+        if found and found[0] != value.device:
+            raise _mixed(*found, value.device, source_name(node))
+        found = found or (value.device, source_name(node))
+
+
+def _describe(node):
+    place = describe_place(node)
+    what = "the input '%s'" % node.name if node.op == "placeholder" else "the result of %s" % node.target
+    return "%s (%s:%s)" % (what, place[0], place[1]) if place else what
+
+
+def placement_of(graph_module):
+    """Where all tensors of a graph are. Graphs that move some to another device are refused."""
+    found = None
+    output = next(n for n in graph_module.graph.nodes if n.op == "output")
+    for node in graph_module.graph.nodes:
+        value = node.meta.get("val")
+        if node.op == "get_attr":
+            value = getattr(graph_module, node.target, None) if value is None else value
+        if not isinstance(value, torch.Tensor) or not _matters(value):
+            continue
+        if found and found[0] != value.device:
+            raise _mixed(found[0], _describe(found[1]), value.device, _describe(node))
+        found = found or (value.device, node)
+    if not found or found[0].type == "cpu":
+        return OnCpu()
+    if found[0].type != "cuda":
+        raise Error("%s is on %s, expected the CPU or a CUDA device" % (_describe(found[1]), found[0]))
+    for node in output.all_input_nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor) and value.device != found[0]:
+            raise _mixed(found[0], _describe(found[1]), value.device, "a result of the graph, " + _describe(node))
+    return OnGpu(found[0])

@@ -1,0 +1,267 @@
+"""Steps for a GPU from Python, on a stand-in for the driver: tensors in and out by their pointers, streams, devices,
+errors. Needs NumPy.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import remat
+from device_common import FOLDER, Foreign, ForeignInterface, needs_stand_in, stand_in
+from test_step import GPT2, MODEL
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+
+
+def setUpModule():
+    if np is None:
+        raise unittest.SkipTest("NumPy is not installed")
+
+
+@needs_stand_in
+class DeviceTest(unittest.TestCase):
+    def setUp(self):
+        self.cuda = stand_in(["libcublasLt.so.13"])
+        rng = np.random.default_rng(0)
+        self.w = rng.standard_normal((4, 4)).astype("f4")
+        self.x = rng.standard_normal(4).astype("f4")
+        t = np.tanh(self.w @ self.x)
+        self.expected = t.sum(), np.outer(1 - t * t, self.x), self.w.T @ (1 - t * t)
+
+    def tearDown(self):
+        gc.collect()
+        self.assertEqual(self.cuda.complaints(), "")
+
+    def compile(self, **options):
+        return remat.compile(MODEL, **dict({"target": "cuda", "threads": 1, "names": ["w", "x"]}, **options))
+
+    def check(self, results):
+        for found, exact in zip(results, self.expected):
+            np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-6)
+
+    def test_tensors_of_the_host(self):
+        step = self.compile()
+        self.assertEqual(step.device, 0)
+        for _ in range(3):  # The second run is recorded, the third repeats it.
+            results = step(self.w, self.x)
+            self.assertIsInstance(results[0], np.ndarray)
+            self.check(results)
+        memory = step.memory
+        self.assertEqual(memory["planned"], memory["measured"])
+
+    def test_tensors_of_the_device_stay_there(self):
+        step = self.compile()
+        w, x = Foreign(self.w), Foreign(self.x)
+        copies = self.cuda.count("cuMemcpyAsync")
+        results = step(w, x)
+        # The status alone is copied.
+        self.assertEqual(self.cuda.count("cuMemcpyAsync") - copies, 1)
+        # Runs begin behind the default stream.
+        self.assertEqual((w.asked, x.asked), ([1], [1]))
+        self.assertTrue(all(isinstance(array, remat.DeviceArray) for array in results))
+        self.check([array.numpy() for array in results])
+
+    def test_results_are_tensors_of_the_device(self):
+        step = self.compile()
+        loss, dw, dx = step(Foreign(self.w), Foreign(self.x))
+        self.assertEqual(dw.__dlpack_device__(), (2, 0))
+        self.assertEqual(dw.__cuda_array_interface__["shape"], (4, 4))
+        self.assertFalse(hasattr(dw, "__array_interface__"))
+        self.assertEqual(remat.arrays.view(dw).device, 0)
+        # They are arguments of the next call.
+        again = step(dw, dx)
+        np.testing.assert_allclose(again[0].numpy(), np.tanh(dw.numpy() @ dx.numpy()).sum(), rtol=1e-5)
+
+    def test_given_results(self):
+        step = self.compile()
+        dw = Foreign(np.zeros((4, 4), "f4"))
+        given = step.run([Foreign(self.w), Foreign(self.x)], [None, dw, None])
+        self.assertIs(given[1], dw)
+        np.testing.assert_allclose(dw.array.numpy(), self.expected[1], rtol=1e-4, atol=1e-6)
+
+    def test_host_and_device(self):
+        """Results are in the library of the first argument, and on the GPU if one of its tensors is there."""
+        step = self.compile()
+        self.check(step(self.w, Foreign(self.x)))
+        self.assertIsInstance(step(self.w, Foreign(self.x))[0], np.ndarray)
+        results = step(remat.device_put(self.w), self.x)
+        self.assertIsInstance(results[0], remat.DeviceArray)
+        self.check([array.numpy() for array in results])
+
+    def test_runs_wait_for_producers(self):
+        step = self.compile()
+        for kind in (Foreign, ForeignInterface):
+            for _ in range(10):
+                w = kind(self.w, stream=self.cuda.new_stream())
+                x = kind(self.x, stream=self.cuda.new_stream())
+                self.check([array.numpy() for array in step(w, x)])
+
+    def test_waits_for_a_stream_that_is_given(self):
+        step = self.compile()
+        w, stream = Foreign(np.zeros((4, 4), "f4")), self.cuda.new_stream()
+        self.cuda.driver.cuMemcpyAsync(w.array.address, self.w.ctypes.data, self.w.nbytes, stream)
+        step.wait(stream)
+        self.check([array.numpy() for array in step(w, Foreign(self.x))])
+        with self.assertRaisesRegex(remat.ArgumentError, "runs on a CPU, which has no streams"):
+            remat.compile(MODEL).wait(stream)
+
+    def test_memory_of_results_is_freed(self):
+        step = self.compile()
+        w, x = Foreign(self.w), Foreign(self.x)
+        step(w, x)
+        gc.collect()
+        used = self.cuda.used()
+        results = step(w, x)
+        self.assertGreater(self.cuda.used(), used)
+        del results
+        gc.collect()
+        self.assertEqual(self.cuda.used(), used)
+        held = w.array.nbytes + x.array.nbytes
+        del step
+        gc.collect()
+        self.assertEqual(self.cuda.used() - held, used - held - (used - self.cuda.used()))
+
+    def test_devices(self):
+        self.cuda.driver.fakecuda_set_devices(2, 9, 0)
+        try:
+            step = self.compile(device="cuda:1")
+            self.assertEqual(step.device, 1)
+            self.assertEqual(step.replan("min").device, 1)
+            self.check(step(self.w, self.x))
+            with self.assertRaisesRegex(remat.ArgumentError, r"argument 0 \(w\) is on cuda:0, but the step runs on "
+                                        "cuda:1; pass a tensor that is there or on the host"):
+                step(Foreign(self.w), self.x)
+            # What does not say where it is, the driver knows.
+            with self.assertRaisesRegex(remat.ArgumentError, "argument 0 'w' is in memory of device 0, expected memory "
+                                        "of device 1, which runs the step, or of the host"):
+                step(ForeignInterface(self.w), self.x)
+            with self.assertRaisesRegex(remat.NoDeviceError, "the CUDA driver has no device 7, only those from 0 to 1"):
+                self.compile(device="cuda:7")
+            with self.assertRaisesRegex(remat.OptionError, "device is 'cuda:x', expected 'cuda' or a number"):
+                self.compile(device="cuda:x")
+        finally:
+            self.cuda.driver.fakecuda_set_devices(1, 9, 0)
+
+    def test_code_is_for_the_device(self):
+        self.assertEqual(self.compile()._values["mcpu"], "sm_90")
+        self.assertEqual(self.compile(mcpu="sm_90")._values["mcpu"], "sm_90")
+        self.cuda.driver.fakecuda_set_devices(1, 8, 6)
+        try:
+            self.assertEqual(self.compile()._values["mcpu"], "sm_80")
+        finally:
+            self.cuda.driver.fakecuda_set_devices(1, 9, 0)
+
+    def test_errors(self):
+        here = remat.compile(MODEL, names=["w", "x"])
+        for kind in (Foreign, ForeignInterface):
+            with self.assertRaisesRegex(remat.ArgumentError, r"argument 0 \(w\) is on (cuda:0|a GPU), but the step runs "
+                                        "on the CPU; compile it with target='cuda'"):
+                here(kind(self.w), self.x)
+        step = self.compile()
+        with self.assertRaisesRegex(remat.ArgumentError, r"argument 0 is w: f32\[4x4\], got f64\[4x4\]"):
+            step(Foreign(self.w.astype("f8")), self.x)
+        masked = ForeignInterface(self.w)
+        masked.stream = 0
+        with self.assertRaisesRegex(remat.ArgumentError, "the stream 0, which it must not"):
+            step(masked, self.x)
+
+    def test_no_memory(self):
+        step = self.compile()
+        self.cuda.driver.fakecuda_fail(b"cuMemAlloc_v2", 2, 0)
+        with self.assertRaisesRegex(remat.RunError, "4 bytes: allocating memory of the device failed: "
+                                    "CUDA_ERROR_OUT_OF_MEMORY"):
+            step(Foreign(self.w), Foreign(self.x))
+        self.check([array.numpy() for array in step(Foreign(self.w), Foreign(self.x))])
+
+    def test_calls_with_a_state(self):
+        step = self.compile(separate_backward=True, cotangents=True)
+        g = np.ones((), "f4")
+        state = remat.State(step)
+        self.assertIsInstance(state.memory, remat.DeviceArray)
+        loss, *_ = step.forward([Foreign(self.w), Foreign(self.x), None], state)
+        results = step.backward(0, [Foreign(self.w), Foreign(self.x), Foreign(g)], [loss, None, None], state)
+        self.check([array.numpy() for array in results])
+
+    def test_the_callers_arena(self):
+        """It has no room for the state, which each call is given."""
+        asked = []
+
+        def allocate(size):
+            asked.append(size)
+            array = remat.DeviceArray("i8", (size,))
+            return array.address, array
+
+        step = self.compile(separate_backward=True, cotangents=True, arena=allocate)
+        self.assertEqual(asked, [step.memory["arena"] - step.memory["state"]])
+        self.assertGreater(step.memory["state"], 0)
+        state = remat.State(step)
+        g = np.ones((), "f4")
+        loss, *_ = step.forward([self.w, self.x, None], state)
+        self.check(step.backward(0, [self.w, self.x, g], [loss, None, None], state))
+        with self.assertRaisesRegex(remat.ArgumentError, "the call has no state in memory of the device"):
+            step(self.w, self.x, g)
+        with self.assertRaisesRegex(remat.ArgumentError, "the call has no state in memory of the device"):
+            step.forward([self.w, self.x, None], remat.State(step, remat.Array("i8", (step.state_bytes,))))
+
+    def test_reports(self):
+        step = self.compile()
+        w, x = Foreign(self.w), Foreign(self.x)
+        self.assertEqual(sum(row["calls"] for row in step.profile(w, x)["rows"]), step.plan.tasks)
+        self.assertEqual(step.anomalies(w, x), [])
+
+    def test_files_of_tensors_on_the_device(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "weights.safetensors")
+            remat.safetensors.save(path, {"w": remat.device_put(self.w), "x": self.x})
+            loaded = remat.safetensors.load(path)
+        np.testing.assert_array_equal(loaded["w"].numpy(), self.w)
+        np.testing.assert_array_equal(loaded["x"].numpy(), self.x)
+
+    def test_a_transformer(self):
+        """Gradients of a tiny GPT-2 on the device, within a budget, are those of the simulator."""
+        options = {"budget": "80%", "threads": 1, "wrt": [2, 3]}
+        step = remat.compile(GPT2, target="cuda", **options)
+        simulated = remat.compile(GPT2, target="cuda", device="sim", **options)
+        self.assertIsNone(simulated.device)
+        rng = np.random.default_rng(1)
+        arrays = []
+        for info in step.arguments:
+            if info.dtype.startswith("i"):
+                arrays.append(rng.integers(0, 2, info.shape).astype("i8"))
+            else:
+                arrays.append((rng.standard_normal(info.shape) / 8).astype("f4"))
+        found = step(*map(remat.device_put, arrays))
+        for a, b in zip(found, simulated(*arrays)):
+            np.testing.assert_allclose(a.numpy(), b, rtol=1e-4, atol=1e-5)
+
+
+class NoDeviceTest(unittest.TestCase):
+    def test_no_driver(self):
+        """One error that names the library, before anything is compiled."""
+        code = ("import remat\ntry:\n  remat.compile('no such file.mlir', target='cuda')\n"
+                "except remat.NoDeviceError as e:\n  print('NONE', e.status, e)\n"
+                "except remat.CompileError as e:\n  print('DRIVER')\n")
+        environment = {key: value for key, value in os.environ.items() if key != "REMAT_TEST_CUDA"}
+        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment).stdout
+        if out != "DRIVER\n":  # Of a machine with a GPU.
+            self.assertRegex(out, "NONE no device .*libcuda.so.1.*; with device='sim', the step's code for a GPU runs")
+
+    def test_the_simulator(self):
+        rng = np.random.default_rng(0)
+        w, x = rng.standard_normal((4, 4)).astype("f4"), rng.standard_normal(4).astype("f4")
+        here, simulated = (remat.compile(MODEL, **options)(w, x) for options in (
+            {}, {"target": "cuda", "device": "sim"}))
+        for a, b in zip(here, simulated):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
