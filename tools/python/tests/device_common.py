@@ -91,8 +91,9 @@ class Foreign:
         self.asked = []
         self.array = DeviceArray(remat.arrays.BY_NUMPY[values.dtype.str], values.shape, 0)
         self.array.device = device
-        driver = stand_in().driver
-        driver.cuMemcpyAsync(self.array.address, values.ctypes.data, values.nbytes, stream)
+        for _ in range(100 if stream else 1):  # It takes its time.
+            stand_in().driver.cuMemcpyAsync(self.array.address + values.nbytes // 2, values.ctypes.data, 1, stream)
+        stand_in().driver.cuMemcpyAsync(self.array.address, values.ctypes.data, values.nbytes, stream)
 
     def __dlpack_device__(self):
         return (CUDA, self.array.device)

@@ -46,7 +46,7 @@ class TorchStep:
     def __init__(self, program, options, placement):
         self.program, self.placement = program, placement
         with torch.utils._python_dispatch._disable_current_modes():
-            self.constants = {name: tensor.to(placement.device) for name, tensor in program.constants.items()}
+            self.constants = {name: tensor.to(placement.device) for name, tensor in dict(program.constants).items()}
         self.step = compile_module(program.text, differentiate=False, separate_backward=program.has_backward or None,
                                    arena=placement.arena(options), **placement.options(options))
         self.count = len(program.arguments)

@@ -1,0 +1,203 @@
+"""The backend of torch.compile for a GPU, on a stand-in for the driver. PyTorch has no device here, so that tensors of
+the CPU stand for those of the GPU: in memory of the host, or in that of the stand-in, which the driver takes for a GPU's.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import copy
+import ctypes
+import gc
+import math
+import sys
+import unittest
+from unittest import mock
+
+import remat
+from common import loss_of, needs_torch, rt, torch
+from device_common import needs_stand_in, stand_in
+
+if torch is not None:
+    import torch.nn as nn
+    from remat.torch import placement
+    backend = sys.modules["remat.torch.backend"]  # Not the function of this name.
+
+
+def on_stand_in(shape, dtype):
+    """A tensor in memory of the stand-in."""
+    size = max(math.prod(shape) * dtype.itemsize, 1)
+    memory = remat.DeviceArray("i8", (size,))
+    bytes_ = (ctypes.c_char * size).from_address(memory.address)
+    bytes_.memory = memory  # It lives as long as what PyTorch makes of it.
+    count = math.prod(shape)
+    return torch.frombuffer(bytes_, dtype=dtype, count=count).view(shape) if count else torch.empty(shape, dtype=dtype)
+
+
+class Gpu(placement.OnGpu if torch is not None else object):
+    """Where tensors of the CPU stand for those of a GPU."""
+
+    def __init__(self):
+        super().__init__(torch.device("cpu"))
+        self.calls = 0
+
+    def options(self, options):
+        return dict(options, target="cuda", device="cuda:0")
+
+    def empty(self, shape, dtype):
+        return on_stand_in(tuple(shape), dtype)
+
+    def host_memory(self, size):
+        return torch.empty(size, dtype=torch.uint8)
+
+    def begin(self, step):
+        self.calls += 1
+        step.wait(None)
+
+
+class Net(nn.Module if torch is not None else object):
+    """Without products of matrices, which the stand-in for a library of PyTorch's own would have to do."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.norm = nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4)
+        self.conv2, self.drop = nn.Conv2d(4, 3, 1), nn.Dropout(0.25)
+        self.embedding = nn.Embedding(5, 4)
+
+    def forward(self, x, tokens):
+        x = torch.relu(self.norm(self.conv1(x))) + self.embedding(tokens).mean(0)[:, None, None]
+        return self.conv2(x * torch.sigmoid(x)).softmax(1)
+
+
+def moved(module):
+    """The module with its tensors in memory of the stand-in."""
+    for part in module.modules():
+        for tensors in (part._parameters, part._buffers):
+            for tensor in tensors.values():
+                if tensor is not None:
+                    place = on_stand_in(tuple(tensor.shape), tensor.dtype)
+                    tensor.data = place.copy_(tensor.data)
+    return module
+
+
+@needs_torch
+@needs_stand_in
+class TorchDeviceTest(unittest.TestCase):
+    def setUp(self):
+        self.cuda = stand_in()
+        torch.manual_seed(0)
+        torch._dynamo.reset()
+        rt.compiled_steps.clear()
+        self.model = Net()
+        self.args = torch.randn(2, 2, 5, 5), torch.randint(0, 5, (7,))
+
+    def tearDown(self):
+        gc.collect()
+        self.assertEqual(self.cuda.complaints(), "")
+
+    def train(self, model, args, options=None, steps=3):
+        run = model if options is None else torch.compile(model, backend=rt.backend, options=options)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        losses = []
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss = loss_of(run(*args))
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses, {name: p.grad for name, p in model.named_parameters()}, dict(model.named_buffers())
+
+    def compare(self, found, exact):
+        for a, b in zip(found, exact):
+            torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+    def test_tensors_of_the_host_for_a_step_on_the_device(self):
+        exact = self.train(copy.deepcopy(self.model), self.args)
+        options = {"target": "cuda", "convolutions": "generated", "threads": 1, "budget": "80%"}
+        self.compare(self.train(self.model, self.args, options), exact)
+        step, = rt.compiled_steps
+        self.assertEqual((step.device, step.backward_count), (0, 1))
+
+    def test_tensors_of_the_device(self):
+        """Arguments, results, gradients, the state and the arena are in memory of the device: nothing is copied but the
+        status of each call."""
+        exact = self.train(copy.deepcopy(self.model), self.args)
+        gpu = Gpu()
+        with mock.patch.object(backend, "placement_of", lambda graph: gpu):
+            model = moved(self.model)
+            args = [on_stand_in(tuple(a.shape), a.dtype).copy_(a) for a in self.args]
+            options = {"convolutions": "generated", "threads": 1}
+            first = self.train(model, args, options, steps=1)
+            copies, used = self.cuda.count("cuMemcpyAsync"), gpu.calls
+            rest = self.train(model, args, options, steps=2)
+        self.compare((first[0] + rest[0], *rest[1:]), exact)
+        self.assertEqual((gpu.calls, used), (6, 2))
+        # The status of four calls; the gradient of the loss, which PyTorch makes, twice.
+        self.assertEqual(self.cuda.count("cuMemcpyAsync") - copies, 6)
+        step, = rt.compiled_steps
+        memory = step.memory
+        self.assertEqual(memory["planned"], memory["measured"])
+
+    def test_offloaded_values(self):
+        """What is offloaded is in memory of the host of its own."""
+        exact = self.train(copy.deepcopy(self.model), self.args)
+        gpu = Gpu()
+        options = {"convolutions": "generated", "threads": 1, "budget": "min", "link_bandwidth": 10 ** 12}
+        with mock.patch.object(backend, "placement_of", lambda graph: gpu):
+            args = [on_stand_in(tuple(a.shape), a.dtype).copy_(a) for a in self.args]
+            self.compare(self.train(moved(self.model), args, options), exact)
+        step, = rt.compiled_steps
+        self.assertGreater(step.host_bytes, 0)
+
+    def test_inference(self):
+        self.model.eval()
+        exact = self.model(*self.args)
+        gpu = Gpu()
+        with mock.patch.object(backend, "placement_of", lambda graph: gpu), torch.no_grad():
+            args = [on_stand_in(tuple(a.shape), a.dtype).copy_(a) for a in self.args]
+            compiled = torch.compile(moved(self.model), backend=rt.backend, options={"convolutions": "generated"})
+            torch.testing.assert_close(compiled(*args), exact, rtol=1e-4, atol=1e-5)
+
+    def test_seeds_are_numbers_of_the_host(self):
+        gpu = Gpu()
+        with mock.patch.object(backend, "placement_of", lambda graph: gpu):
+            x = on_stand_in((64, 64), torch.float32).fill_(1).requires_grad_()
+            y = torch.compile(nn.Dropout(0.5), backend=rt.backend, options={"threads": 1})(x)
+            y.sum().backward()
+        torch.testing.assert_close(x.grad, y.detach())
+        self.assertTrue(0.4 < (y == 0).float().mean() < 0.6)
+
+    def test_the_target_is_where_the_tensors_are(self):
+        """A graph of tensors on a GPU, which have no memory here."""
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        with FakeTensorMode(), torch.no_grad():
+            x = torch.empty(3, 4, device="cuda")
+            graph = torch.fx.symbolic_trace(lambda x: (x * 2 + x.mean(),))
+            with mock.patch.object(placement.OnGpu, "empty", lambda self, shape, dtype: on_stand_in(shape, dtype)):
+                run = backend.compile_graph(graph, [x], {"threads": 1})
+        step, = rt.compiled_steps
+        self.assertEqual((step.device, step._values["target"], step._values["mcpu"]), (0, "cuda", "sm_90"))
+        self.assertIsNotNone(run)
+
+    def refuse(self, expected, function, *args, **options):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        with FakeTensorMode(), torch.no_grad():
+            args = [torch.empty(shape, device=device) for shape, device in args]
+            with self.assertRaisesRegex(remat.Error, expected):
+                backend.compile_graph(torch.fx.symbolic_trace(function), args, options)
+
+    def test_devices_that_do_not_go_together(self):
+        self.refuse("'x' is on cuda:0 and 'y' on cpu; a graph is compiled for one device", lambda x, y: x + y,
+                    ([3], "cuda"), ([3], "cpu"))
+        self.refuse("'x' is on cuda:0 and 'y' on cuda:1; a graph", lambda x, y: x + y, ([3], "cuda:0"), ([3], "cuda:1"))
+        self.refuse("input .* is on cpu and the result of .* on cuda:0; a graph is compiled for one device",
+                    lambda x: (x.to("cuda") * 2,), ([3], "cpu"))
+        self.refuse("is on meta, expected the CPU or a CUDA device", lambda x: (x * 2,), ([3], "meta"))
+        self.refuse("are on cuda:0, but the step is to be compiled for target='cpu'", lambda x: (x * 2,), ([3], "cuda"),
+                    target="cpu")
+        self.refuse("are on cuda:0, but the step is to be compiled for device='sim'", lambda x: (x * 2,), ([3], "cuda"),
+                    device="sim")
+        # A number of the CPU is an input, but no result.
+        self.refuse("a result of the graph, .* on cpu", lambda x, n: (x * n, n * 2), ([3], "cuda"), ([], "cpu"))
+
+
+if __name__ == "__main__":
+    unittest.main()
