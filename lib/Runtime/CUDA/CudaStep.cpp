@@ -47,9 +47,13 @@ CudaStep::~CudaStep() {
   matmulLibrary.reset();
   convolutionLibrary.reset();
   code.unload();
-  for (Stream stream : streams)
-    if (stream)
-      driver.StreamDestroy(stream);
+  for (Stream stream : streams) {
+    if (!stream)
+      continue;
+    // It may still wait for another stream, if no run came after that.
+    driver.StreamSynchronize(stream);
+    driver.StreamDestroy(stream);
+  }
   for (Event event : borders)
     if (event)
       driver.EventDestroy(event);

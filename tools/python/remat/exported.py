@@ -86,7 +86,10 @@ class Exported:
 
     def compile_step(self, **options):
         """See remat.compile."""
-        return ExportedStep(self, dict(self.options, **options))
+        own = self.options
+        if options.get("target") or options.get("device"):  # Where the model was does not matter then.
+            own = {key: value for key, value in own.items() if key not in ("target", "device")}
+        return ExportedStep(self, dict(own, **options))
 
     def manifest(self, model, weights_file):
         return {

@@ -147,6 +147,32 @@ class TorchDeviceTest(unittest.TestCase):
         step, = rt.compiled_steps
         self.assertGreater(step.host_bytes, 0)
 
+    def test_exported_models(self):
+        """Parameters and what the model updates may be on the device. Results are where the parameters are."""
+        def loss(outputs):
+            return outputs.square().mean()
+
+        model = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.Conv2d(4, 3, 1))
+        x = self.args[0]
+        exported = rt.export(model, (x,), loss=loss)
+        before = {name: tensor.clone() for name, tensor in model.named_buffers()}
+        exact, gradients = remat.compile(exported, threads=1)(None, x)
+        updated = {name: tensor.clone() for name, tensor in model.named_buffers()}
+        step = remat.compile(exported, target="cuda", convolutions="generated", threads=1)
+        for put in (torch.clone, lambda tensor: on_stand_in(tuple(tensor.shape), tensor.dtype).copy_(tensor),
+                    remat.device_put):
+            named = {name: put(before.get(name, tensor.detach())) for name, tensor in
+                     list(model.named_parameters()) + list(model.named_buffers())}
+            found, others = step(named, x)
+            host = lambda a: torch.from_numpy(a.numpy()) if isinstance(a, remat.DeviceArray) else a
+            self.assertIsInstance(found, remat.DeviceArray if put is remat.device_put else torch.Tensor)
+            torch.testing.assert_close(host(found), exact, rtol=1e-5, atol=1e-6)
+            self.assertEqual(others.keys(), gradients.keys())
+            for name, gradient in gradients.items():
+                torch.testing.assert_close(host(others[name]), gradient, rtol=1e-4, atol=1e-5)
+            for name, tensor in updated.items():
+                torch.testing.assert_close(host(named[name]), tensor, rtol=1e-5, atol=1e-6)
+
     def test_inference(self):
         self.model.eval()
         exact = self.model(*self.args)

@@ -9,6 +9,7 @@ from ..errors import ArgumentError, ExportError
 from ..exported import Argument, Exported, Result, unique_name
 from .joint import Program, decompositions, traceable_kernels
 from .lower import describe_place, module_path
+from .placement import placement_of
 from .random import SEED
 from .types import element_of
 
@@ -179,7 +180,7 @@ def export(model, args=(), kwargs=None, loss=None):
     there is none, the step takes a cotangent for each output that can be differentiated. The gradients are those with
     respect to everything that requires one. What autograd makes of the model is what is exported, so detach, no_grad,
     autograd.Function, hooks and all else that changes gradients is kept. What cannot be exported whole is an
-    ExportError with the line of the model.
+    ExportError with the line of the model. A model on a GPU is compiled for it, unless target or device say otherwise.
     """
     named = _named_tensors(model)
     if isinstance(model, torch.nn.Module) and not any(role == "param" for role, _, _ in named.values()):
@@ -256,11 +257,12 @@ def export(model, args=(), kwargs=None, loss=None):
         result_names[number] = result.name
         results.append(result)
     layers = _layers(captured.graph_module)
+    options = placement_of(captured.graph_module).options({})
     program = Program(captured.graph_module, names, result_names, unit_tangents=has_loss)
     arguments = _arguments(program, names, roles, leaf, captured.graph_module)
     weights.update(program.constants)
     source = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "model")
-    exported = Exported(program.text, arguments, results, weights, layers, source, leaves.of_call)
+    exported = Exported(program.text, arguments, results, weights, layers, source, leaves.of_call, options)
     exported.examples = {a.name: leaves.values[a.leaf].detach() for a in arguments if a.role == "data"}
     return exported
 

@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import torch
 
-from ..errors import Error
+from ..errors import Error, ExportError
 from .lower import describe_place
 
 
@@ -67,7 +67,7 @@ class OnGpu(OnCpu):
 
 
 def _mixed(first, name, other, other_name):
-    return Error("%s is on %s and %s on %s; a graph is compiled for one device" % (name, first, other_name, other))
+    return ExportError("%s is on %s and %s on %s; a graph is compiled for one device" % (name, first, other_name, other))
 
 
 def _matters(value):
@@ -116,7 +116,7 @@ def placement_of(graph_module):
     if not found or found[0].type == "cpu":
         return OnCpu()
     if found[0].type != "cuda":
-        raise Error("%s is on %s, expected the CPU or a CUDA device" % (_describe(found[1]), found[0]))
+        raise ExportError("%s is on %s, expected the CPU or a CUDA device" % (_describe(found[1]), found[0]))
     for node in output.all_input_nodes:
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor) and value.device != found[0]:
