@@ -99,8 +99,9 @@ bool remat_step::checkGivenState(const remat_state *state) {
   if (isGiven || !(flags & REMAT_STEP_STATE_IS_GIVEN) ||
       table.header.state_bytes == 0)
     return true;
-  error = "the step was loaded with REMAT_STEP_STATE_IS_GIVEN, but the call has "
-          "no state in memory of the device";
+  error =
+      "the step was loaded with REMAT_STEP_STATE_IS_GIVEN, but the call has "
+      "no state in memory of the device";
   return false;
 }
 

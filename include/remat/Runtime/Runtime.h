@@ -446,15 +446,15 @@ remat_status remat_cuda_capability(uint32_t *capability);
 remat_status remat_cuda_device_name(char *name, size_t bytes);
 
 /// Memory of a device for tensors of a step, where a program has no library
-/// that gives any: at a multiple of 256 bytes, with any contents. It lives until
-/// it is freed, which waits until the device is done. REMAT_OUT_OF_MEMORY if
-/// there is not that much. *memory is NULL on failure.
+/// that gives any: at a multiple of 256 bytes, with any contents. It lives
+/// until it is freed, which waits until the device is done. REMAT_OUT_OF_MEMORY
+/// if there is not that much. *memory is NULL on failure.
 remat_status remat_cuda_allocate(int device, uint64_t bytes, void **memory);
 /// Frees what remat_cuda_allocate gave for this device; NULL is allowed.
 remat_status remat_cuda_free(int device, void *memory);
 /// Copies between memory of the device and the host, in either direction, or
-/// within one of them, behind what `stream`, a CUstream, has been given; NULL is
-/// the default one. It is there when the function returns.
+/// within one of them, behind what `stream`, a CUstream, has been given; NULL
+/// is the default one. It is there when the function returns.
 remat_status remat_cuda_copy(int device, void *to, const void *from,
                              uint64_t bytes, void *stream);
 

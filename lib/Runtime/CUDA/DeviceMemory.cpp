@@ -77,7 +77,8 @@ remat_status remat_cuda_allocate(int device, uint64_t bytes, void **memory) {
   DevicePointer address = 0;
   Result result =
       context.driver->MemAlloc(&address, std::max<uint64_t>(bytes, 1));
-  if (!context.driver->check(result, "allocating memory of the device", error)) {
+  if (!context.driver->check(result, "allocating memory of the device",
+                             error)) {
     error = std::to_string(bytes) + " bytes: " + error;
     return REMAT_OUT_OF_MEMORY;
   }

@@ -99,10 +99,10 @@ static bool hasDevice(const Driver &driver, int number, std::string &error) {
     return false;
   if (number < count)
     return true;
-  error = count == 0 ? "the CUDA driver knows no device"
-                     : "the CUDA driver has no device " +
-                           std::to_string(number) + ", only those from 0 to " +
-                           std::to_string(count - 1);
+  error = count == 0
+              ? "the CUDA driver knows no device"
+              : "the CUDA driver has no device " + std::to_string(number) +
+                    ", only those from 0 to " + std::to_string(count - 1);
   return false;
 }
 

@@ -150,7 +150,8 @@ int State::enqueue(StreamState *stream, std::function<void()> work) {
 }
 
 bool State::isReady(const Work &work) const {
-  return !work.event || ignoresWaits || work.event->done.count(work.ticket) != 0;
+  return !work.event || ignoresWaits ||
+         work.event->done.count(work.ticket) != 0;
 }
 
 /// Drains queues at random until that of `stream` is empty.

@@ -26,7 +26,8 @@ public:
       : data(static_cast<const char *>(data)),
         header(*static_cast<const remat_step_header *>(data)) {}
 
-  template <typename T> const T *get(const remat_section &section) const {
+  template <typename T>
+  const T *get(const remat_section &section) const {
     return reinterpret_cast<const T *>(data + section.offset);
   }
   Blob getBody(uint32_t number) const {
@@ -51,8 +52,8 @@ static void defineKernel(const Blob &device, const remat_entry &entry,
       kernel.scratch_count == 0
           ? 0
           : device.get<uint64_t>(device.header.scratch)[kernel.first_scratch];
-  auto runAll = [=, extent = simulated.extent](
-                    const std::vector<void *> &values) {
+  auto runAll = [=,
+                 extent = simulated.extent](const std::vector<void *> &values) {
     std::vector<void *> buffers(values.begin(), values.begin() + count);
     // The workspace is behind them.
     buffers.push_back(parameters > count + 1
@@ -66,8 +67,9 @@ static void defineKernel(const Blob &device, const remat_entry &entry,
         device.header.launches)[kernel.first_launch + i];
     std::string name =
         device.get<char>(device.header.strings) + launch.function;
-    get().replace(name, parameters,
-                  i == 0 ? Kernel(runAll) : [](const std::vector<void *> &) {});
+    get().replace(
+        name, parameters,
+        i == 0 ? Kernel(runAll) : [](const std::vector<void *> &) {});
   }
 }
 

@@ -142,9 +142,10 @@ TEST_F(CudaMemoryTest, MemoryOfOtherDevicesIsRefused) {
   remat_tensor argument = x, result = y;
   argument.data = fakecuda::allocate(bytes, /*device=*/1);
   EXPECT_EQ(step.run({argument}, {result}), REMAT_INVALID_ARGUMENT);
-  EXPECT_EQ(step.message,
-            "argument 0 'x' is in memory of device 1, expected memory of device "
-            "0, which runs the step, or of the host");
+  EXPECT_EQ(
+      step.message,
+      "argument 0 'x' is in memory of device 1, expected memory of device "
+      "0, which runs the step, or of the host");
   std::swap(argument.data, result.data);
   EXPECT_EQ(step.run({argument}, {result}), REMAT_INVALID_ARGUMENT);
   EXPECT_EQ(step.message.find("result 0 'y' is in memory of device 1"), 0u);
@@ -208,9 +209,8 @@ TEST_F(CudaMemoryTest, ArenasWithoutTheState) {
     ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
     Tensor x({cudaElements}, 3), z({cudaElements});
     remat_tensor argument = x, result = z;
-    ASSERT_EQ(
-        remat_step_forward(step.step, &argument, 1, &result, 1, &state),
-        REMAT_OK)
+    ASSERT_EQ(remat_step_forward(step.step, &argument, 1, &result, 1, &state),
+              REMAT_OK)
         << remat_last_error();
     ASSERT_EQ(
         remat_step_backward(step.step, 0, &argument, 1, &result, 1, &state),
@@ -227,9 +227,8 @@ TEST_F(CudaMemoryTest, ArenasWithoutTheState) {
     remat_state onHost = {};
     onHost.data = host;
     onHost.bytes = bytes;
-    EXPECT_EQ(
-        remat_step_forward(step.step, &argument, 1, &result, 1, &onHost),
-        REMAT_INVALID_ARGUMENT);
+    EXPECT_EQ(remat_step_forward(step.step, &argument, 1, &result, 1, &onHost),
+              REMAT_INVALID_ARGUMENT);
     EXPECT_STREQ(remat_last_error(), expected);
   }
   options.arena_bytes = bytes - 1;

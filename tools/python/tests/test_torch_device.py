@@ -1,5 +1,6 @@
 """The backend of torch.compile for a GPU, on a stand-in for the driver. PyTorch has no device here, so that tensors of
-the CPU stand for those of the GPU: in memory of the host, or in that of the stand-in, which the driver takes for a GPU's.
+the CPU stand for those of the GPU: in memory of the host, or in that of the stand-in, which is memory of a GPU to the
+driver.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -202,6 +203,66 @@ class TorchDeviceTest(unittest.TestCase):
         step, = rt.compiled_steps
         self.assertEqual((step.device, step._values["target"], step._values["mcpu"]), (0, "cuda", "sm_90"))
         self.assertIsNotNone(run)
+
+    def test_graphs_of_a_gpu_are_lowered(self):
+        """What PyTorch makes of these on a GPU is not always what it makes of them on a CPU."""
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        from torch.nn import functional as F
+        f32, f16 = torch.float32, torch.float16
+        cases = {
+            "batch norm": (lambda x, w, m: (F.batch_norm(x, m, m, w, w, True),), (2, 4, 5, 5), (4,), (4,)),
+            "convolution": (lambda x, w: (F.conv2d(x, w),), (2, 4, 5, 5), (4, 4, 3, 3)),
+            "attention": (lambda q: (F.scaled_dot_product_attention(q, q, q, is_causal=True),), (2, 2, 8, 64)),
+            "dropout": (lambda x: (F.dropout(x, 0.5, True),), (2, 8)),
+            "rms norm": (lambda x, w: (F.rms_norm(x, (8,), w),), (2, 8), (8,)),
+            "lstm": (lambda x, h, a, b, d: (torch.lstm(x, (h, h), [a, b, d, d], True, 1, 0.0, True, False, True)[0],),
+                     (2, 3, 4), (1, 2, 5), (20, 4), (20, 5), (20,)),
+            "lstm cell": (lambda x, h, a, b, d: (torch.lstm_cell(x, (h, h), a, b, d, d)[0],),
+                          (2, 4), (2, 5), (20, 4), (20, 5), (20,)),
+            "gru cell": (lambda x, h, a, b, d: (torch.gru_cell(x, h, a, b, d, d),),
+                         (2, 4), (2, 5), (15, 4), (15, 5), (15,)),
+        }
+        for name, (function, *shapes) in cases.items():
+            for dtype in (f32, f16):
+                with self.subTest(name, dtype=dtype), FakeTensorMode(), torch.no_grad(), \
+                        mock.patch.object(backend, "TorchStep") as made:
+                    args = [torch.empty(shape, device="cuda", dtype=dtype) for shape in shapes]
+                    backend.compile_graph(torch.fx.symbolic_trace(function), args, {})
+                    program, _, where = made.call_args.args
+                    self.assertEqual(str(where.device), "cuda:0")
+                    self.assertIn("func.func", program.text)
+        from remat.torch.joint import decompositions
+        for op in ("cudnn_batch_norm_backward", "_thnn_fused_lstm_cell_backward_impl", "_thnn_fused_gru_cell_backward"):
+            self.assertIn(getattr(torch.ops.aten, op).default, decompositions())
+
+    def test_cells_of_recurrent_layers(self):
+        """The decompositions of PyTorch's operations for GPUs, by the cells of a CPU and their gradients."""
+        from remat.torch.recurrent import _gru_cell, _gru_cell_backward, _lstm_cell, _lstm_cell_backward
+        randn = lambda *shape: torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+        h, c, bias, other = randn(2, 5), randn(2, 5), randn(20), randn(20)
+        gates, hidden = randn(2, 20), randn(2, 20)
+        eye = torch.eye(20, dtype=torch.float64)
+        zero = torch.zeros(20, 5, dtype=torch.float64)
+        hy, cy = torch.lstm_cell(gates, (h, c), eye, zero, bias, other)
+        found = _lstm_cell(gates, torch.zeros_like(gates), c, bias, other)
+        torch.testing.assert_close(found[:2], (hy, cy))
+        grad_h, grad_c = torch.randn_like(hy), torch.randn_like(cy)
+        for of_h, of_c in ((grad_h, grad_c), (grad_h, None), (None, grad_c)):
+            outputs = [(y, g) for y, g in ((hy, of_h), (cy, of_c)) if g is not None]
+            exact = torch.autograd.grad([y for y, _ in outputs], [gates, c, bias], [g for _, g in outputs],
+                                        retain_graph=True)
+            torch.testing.assert_close(_lstm_cell_backward(of_h, of_c, c, cy, found[2], True), exact)
+        self.assertIsNone(_lstm_cell_backward(grad_h, None, c, cy, found[2], False)[2])
+
+        w, bias, other = randn(15, 5), randn(15), randn(15)
+        gates = randn(2, 15)
+        hy = torch.gru_cell(gates, h, torch.eye(15, dtype=torch.float64), w, bias, other)
+        products = h @ w.t()
+        found = _gru_cell(gates, products, h, bias, other)
+        torch.testing.assert_close(found[0], hy)
+        exact = torch.autograd.grad(hy, [gates, h, w, bias, other], grad_h)
+        of_input, of_hidden, of_h, *of_biases = _gru_cell_backward(grad_h, found[1], True)
+        torch.testing.assert_close((of_input, of_h + of_hidden @ w, of_hidden.t() @ h, *of_biases), exact)
 
     def refuse(self, expected, function, *args, **options):
         from torch._subclasses.fake_tensor import FakeTensorMode

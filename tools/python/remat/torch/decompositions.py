@@ -261,6 +261,7 @@ def more_decompositions():
             aten.masked_scatter.default: _masked_scatter,
             aten.masked_scatter_backward.default: _masked_scatter_backward, aten._cdist_forward.default: _cdist,
             aten._cdist_backward.default: _cdist_backward, aten._embedding_bag.default: _embedding_bag,
+            aten._embedding_bag_forward_only.default: _embedding_bag,
             aten._embedding_bag_backward.default: _embedding_bag_backward, aten.median.dim: _median,
             aten._embedding_bag_dense_backward.default: _embedding_bag_dense_backward,
             aten._embedding_bag_per_sample_weights_backward.default: _embedding_bag_weights_backward,

@@ -15,6 +15,7 @@ from .decompositions import more_decompositions
 from .linear_systems import linear_algebra
 from .lower import RULES, Lowering, load_rules
 from .random import SEED
+from .recurrent import recurrent_cells
 
 _table = None
 
@@ -34,6 +35,7 @@ def decompositions():
                     _table[op] = function
         _table.update(linear_algebra())
         _table.update(more_decompositions())
+        _table.update(recurrent_cells())
         _table.update(own_decompositions())
     return _table
 

@@ -67,7 +67,8 @@ class OnGpu(OnCpu):
 
 
 def _mixed(first, name, other, other_name):
-    return ExportError("%s is on %s and %s on %s; a graph is compiled for one device" % (name, first, other_name, other))
+    return ExportError("%s is on %s and %s on %s; a graph is compiled for one device" % (
+        name, first, other_name, other))
 
 
 def _matters(value):
