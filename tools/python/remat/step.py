@@ -142,9 +142,9 @@ class Step:
 
     def share(self):
         """Lets executables of XLA hold the step, and returns the key by which they find it. From now on only they run
-        it. Steps of one key compute the same, in whatever process they were compiled."""
+        it. Steps of one key compute the same on the same device, in whatever process they were compiled."""
         if self._shared is None:
-            program = "%s %r" % (self._placed.text(), sorted(self._values.items()))
+            program = "%s %r %r" % (self._placed.text(), sorted(self._values.items()), self.device)
             self._key = int.from_bytes(hashlib.sha256(program.encode()).digest()[:8], "little", signed=True)
             self._free.detach()
             self._code.destroy.detach()

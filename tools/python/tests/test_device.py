@@ -262,6 +262,22 @@ class NoDeviceTest(unittest.TestCase):
             "remat.Module.parse(c, %r).compile(4, o).load(o)" % MODEL)
         self.assertRegex(out, "NONE no device there is no CUDA driver on this machine: libcuda.so.1")
 
+    def test_pinned_memory_is_memory_of_the_host(self):
+        class Pinned:
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack_device__(self):
+                return (3, 0)
+
+            def __dlpack__(self, stream=None):
+                assert stream is None
+                return self.array.__dlpack__()
+
+        w, x = np.eye(4, dtype="f4"), np.ones(4, "f4")
+        loss, dw, dx = remat.compile(MODEL)(Pinned(w), Pinned(x))
+        np.testing.assert_allclose(np.asarray(loss), 4 * np.tanh(1), rtol=1e-5)
+
     def test_the_simulator(self):
         rng = np.random.default_rng(0)
         w, x = rng.standard_normal((4, 4)).astype("f4"), rng.standard_normal(4).astype("f4")

@@ -205,6 +205,16 @@ class JaxDeviceTest(unittest.TestCase):
             self.assertIsNotNone(xla.call(handler, 0, key=step.share()))
             self.assertEqual(xla.error, ("remat: " + expected, 3))
 
+    def test_steps_of_other_devices_have_other_keys(self):
+        x = jnp.ones(4)
+        self.cuda.driver.fakecuda_set_devices(2, 9, 0)
+        try:
+            keys = {remat.jax.compile(function, device="cuda:%d" % number, threads=1).step_for(x, x).step.share()
+                    for number in (0, 1)}
+        finally:
+            self.cuda.driver.fakecuda_set_devices(1, 9, 0)
+        self.assertEqual(len(keys), 2)
+
     def test_types_have_a_number_for_each_platform(self):
         self.assertNotEqual(self.library.rematXlaGetTypeId(), self.library.rematXlaCudaGetTypeId())
 
