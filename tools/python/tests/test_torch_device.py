@@ -11,6 +11,7 @@ import gc
 import math
 import sys
 import unittest
+import weakref
 from unittest import mock
 
 import remat
@@ -38,7 +39,7 @@ class Gpu(placement.OnGpu if torch is not None else object):
 
     def __init__(self):
         super().__init__(torch.device("cpu"))
-        self.calls = 0
+        self.scratch, self.calls = placement.Scratch(), 0
 
     def options(self, options):
         return dict(options, target="cuda", device="cuda:0")
@@ -49,9 +50,9 @@ class Gpu(placement.OnGpu if torch is not None else object):
     def host_memory(self, size):
         return torch.empty(size, dtype=torch.uint8)
 
-    def begin(self, step):
+    def stream(self):
         self.calls += 1
-        step.wait(None)
+        return None
 
 
 class Net(nn.Module if torch is not None else object):
@@ -136,6 +137,51 @@ class TorchDeviceTest(unittest.TestCase):
         step, = rt.compiled_steps
         memory = step.memory
         self.assertEqual(memory["planned"], memory["measured"])
+
+    def test_steps_of_several_graphs_share_memory(self):
+        """What they use within a call: calls are one after the other."""
+        class Both(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = nn.Conv2d(2, 4, 3), nn.Conv2d(4, 3, 1)
+
+            def forward(self, x):
+                x = self.first(x).sigmoid().tanh()
+                torch._dynamo.graph_break()
+                return (self.second(x).softmax(1) * 2).sigmoid()
+
+        model, x = Both(), self.args[0]
+        exact = self.train(copy.deepcopy(model), [x])
+        gpu, given = Gpu(), []
+        arena = gpu.arena
+        # Of a step that needs more.
+        held = arena({})(1 << 16)
+
+        def watched(options):
+            give = arena(options)
+            return lambda size: given.append(give(size)) or given[-1]
+
+        with mock.patch.object(backend, "placement_of", lambda graph: gpu), mock.patch.object(gpu, "arena", watched):
+            args = [on_stand_in(tuple(x.shape), x.dtype).copy_(x)]
+            self.compare(self.train(moved(model), args, {"convolutions": "generated", "threads": 1}), exact)
+        self.assertEqual(len(rt.compiled_steps), 2)
+        for step in rt.compiled_steps:
+            self.assertGreater(step.memory["arena"], step.memory["state"])
+        self.assertEqual(given, [held, held])
+
+    def test_memory_of_steps_is_freed_with_the_last(self):
+        give = Gpu().arena({})
+        first = give(5000)
+        self.assertEqual(give(700)[0], first[0])
+        second = give(9000)
+        self.assertNotEqual(second[0], first[0])
+        self.assertEqual(give(5000)[0], first[0])
+        memory = weakref.ref(first[1].tensor)
+        gc.collect()
+        self.assertIsNotNone(memory())
+        del first
+        self.assertIsNone(memory())
+        self.assertEqual(give(700)[0], second[0])
 
     def test_offloaded_values(self):
         """What is offloaded is in memory of the host of its own."""

@@ -97,8 +97,8 @@ class TorchStep:
         return [memory] + ([place.host_memory(step.host_bytes + place.alignment)] if step.host_bytes else [])
 
     def call(self, function, *arguments):
-        self.placement.begin(self.step)
-        self.step.call(function, *arguments)
+        with self.placement.call(self.step):
+            self.step.call(function, *arguments)
 
 
 def draw_seed(program):

@@ -3,6 +3,10 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import contextlib
+import threading
+import weakref
+
 import torch
 
 from ..errors import Error, ExportError
@@ -31,15 +35,46 @@ class OnCpu:
         """For what is offloaded."""
         return torch.empty(size, dtype=torch.uint8)
 
-    def begin(self, step):
-        """Before a call of the step."""
+    @contextlib.contextmanager
+    def call(self, step):
+        """Around a call of the step."""
+        yield
+
+
+class Scratch:
+    """Memory of a GPU that steps use while they are called. Calls end before they return, so that steps may have the
+    same, one after the other. It is freed with the last step that has it."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self._given = weakref.WeakSet()
+
+    def get(self, size, allocate):
+        with self.lock:
+            found = min((m for m in self._given if m.size >= size), key=lambda m: m.size, default=None)
+            if found is None:
+                found = Scratch.Memory(size, allocate(size))
+                self._given.add(found)
+            return found
+
+    class Memory:
+        def __init__(self, size, tensor):
+            self.size, self.tensor = size, tensor
+
+
+_scratch, _lock = {}, threading.Lock()
+
+
+def scratch_of(device):
+    with _lock:
+        return _scratch.setdefault(device, Scratch())
 
 
 class OnGpu(OnCpu):
     """Calls begin behind PyTorch's current stream, and what they give is there when they return, for any stream."""
 
     def __init__(self, device):
-        self.device = device
+        self.device, self.scratch = device, scratch_of(device)
 
     def options(self, options):
         target, place = options.get("target"), options.get("device")
@@ -53,17 +88,26 @@ class OnGpu(OnCpu):
         def allocate(size):
             # PyTorch may be tracing, with tensors that have no memory.
             with torch.utils._python_dispatch._disable_current_modes():
-                memory = self.empty((max(size, 1),), torch.uint8)
-            return memory.data_ptr(), memory
+                return self.empty((max(size, 1),), torch.uint8)
 
-        return allocate
+        def give(size):
+            memory = self.scratch.get(size, allocate)
+            return memory.tensor.data_ptr(), memory
+
+        return give
 
     def host_memory(self, size):
         return torch.empty(size, dtype=torch.uint8, pin_memory=True)
 
-    def begin(self, step):
-        # What was freed to the allocator may still be read by what this stream has been given.
-        step.wait(torch.cuda.current_stream(self.device).cuda_stream)
+    def stream(self):
+        return torch.cuda.current_stream(self.device).cuda_stream
+
+    @contextlib.contextmanager
+    def call(self, step):
+        with self.scratch.lock:
+            # What was freed to the allocator may still be read by what this stream has been given.
+            step.wait(self.stream())
+            yield
 
 
 def _mixed(first, name, other, other_name):
