@@ -55,10 +55,10 @@ def place(values):
     target, device = values.get("target"), values.get("device")
     kind, colon, text = str(device).partition(":")
     number = None
-    if kind == "cuda" and colon:
-        if not text.isdigit():
+    if kind == "cuda":
+        if colon and not text.isdigit():
             raise OptionError("device is '%s', expected 'cuda' or a number behind it, such as 'cuda:0'" % device)
-        number, device = int(text), "cuda"
+        number, device = int(text) if colon else None, kind
         values = dict(values, device=device, target=target or "cuda")
     if values.get("target") != "cuda" or device not in (None, "cuda"):
         return values, number

@@ -133,7 +133,7 @@ class DeviceTest(unittest.TestCase):
     def test_devices(self):
         self.cuda.driver.fakecuda_set_devices(2, 9, 0)
         try:
-            step = self.compile(device="cuda:1")
+            step = self.compile(device="cuda:1", target=None)
             self.assertEqual(step.device, 1)
             self.assertEqual(step.replan("min").device, 1)
             self.check(step(self.w, self.x))
@@ -148,6 +148,9 @@ class DeviceTest(unittest.TestCase):
                 self.compile(device="cuda:7")
             with self.assertRaisesRegex(remat.OptionError, "device is 'cuda:x', expected 'cuda' or a number"):
                 self.compile(device="cuda:x")
+            self.assertEqual(self.compile(device="cuda", target=None).device, 0)
+            with self.assertRaisesRegex(remat.Error, "unknown device 'cuda' of target 'cpu'"):
+                self.compile(device="cuda:1", target="cpu")
         finally:
             self.cuda.driver.fakecuda_set_devices(1, 9, 0)
 
