@@ -52,11 +52,13 @@ public:
 };
 
 /// Bytes at the start of the arena that are not there, as each call is given a
-/// state in their place.
+/// state in their place. The rest has the alignment of the whole.
 inline uint64_t givenStateBytes(const Table &table,
                                 const remat_step_options &options) {
-  return options.flags & REMAT_STEP_STATE_IS_GIVEN ? table.header.state_bytes
-                                                   : 0;
+  return options.flags & REMAT_STEP_STATE_IS_GIVEN
+             ? table.header.state_bytes / REMAT_DEVICE_ALIGNMENT *
+                   REMAT_DEVICE_ALIGNMENT
+             : 0;
 }
 
 class DeviceStep {

@@ -73,8 +73,8 @@ enum {
   REMAT_STEP_ANOMALY_WARN = 16u,
   /// Of a step for a device: each call is given a state in memory of the device
   /// (remat_step_forward), so that the arena has no room for one. It is
-  /// remat_step_arena_bytes less remat_step_state_bytes then. Elsewhere it
-  /// changes nothing.
+  /// remat_step_arena_bytes then, less what remat_step_state_bytes has in whole
+  /// 256 bytes. Of a step for the CPU, it changes nothing.
   REMAT_STEP_STATE_IS_GIVEN = 32u
 };
 

@@ -175,22 +175,23 @@ TEST_F(CudaMemoryTest, MemoryForTensors) {
   EXPECT_EQ(remat_cuda_allocate(5, 1, &memory), REMAT_DEVICE_ERROR);
 }
 
-/// z = (x + 1) + 1, where x + 1 is the state of the two calls, and the second
-/// call has scratch memory.
-StepTableBuilder makeTwoCalls() {
+/// z = (x + 1) + 1, where x + 1 is in the state of the two calls, and the
+/// second call has scratch memory at a multiple of 256 bytes.
+StepTableBuilder makeTwoCalls(uint64_t stateBytes = bytes) {
   defineKernel("add", 2, [](auto &v, int64_t i) { v[1][i] = v[0][i] + 1; });
   defineKernel("copy", 2, [](auto &v, int64_t i) { v[1][i] = v[0][i]; });
   StepTableBuilder builder;
   uint32_t x = addVectorArgument(builder, "x");
   uint32_t z = addVectorResult(builder, "z");
   uint32_t kept = builder.addArenaBuffer(0, bytes);
-  uint32_t scratch = builder.addArenaBuffer(bytes, bytes);
+  uint64_t place = (stateBytes + 255) / 256 * 256;
+  uint32_t scratch = builder.addArenaBuffer(place, bytes);
   uint32_t add = addKernel(builder, "add"), copy = addKernel(builder, "copy");
   builder.addEntry(makeEntry(add, {x}, {kept}));
   builder.beginCall();
   builder.addEntry(makeEntry(add, {kept}, {scratch}));
   builder.addEntry(makeEntry(copy, {scratch}, {z}));
-  builder.setStateBytes(bytes);
+  builder.setStateBytes(stateBytes);
   return builder;
 }
 
@@ -236,6 +237,35 @@ TEST_F(CudaMemoryTest, ArenasWithoutTheState) {
   EXPECT_EQ(small.message,
             "option 'arena' has 255 bytes, expected at least 256");
   fakecuda::release(options.arena);
+  fakecuda::release(state.data);
+}
+
+// The rest of the arena has the alignment of the whole: a state of 320 bytes
+// takes the place of 256.
+TEST_F(CudaMemoryTest, ArenasWithoutTheStateAreAligned) {
+  uintptr_t place = 1;
+  remat_step_options options = {};
+  options.flags = REMAT_STEP_STATE_IS_GIVEN;
+  remat_state state = {};
+  state.data = fakecuda::allocate(bytes + 64);
+  state.bytes = bytes + 64;
+  {
+    CudaStep step(makeTwoCalls(bytes + 64), options);
+    fakecuda::define("copy", 3, [&](const std::vector<void *> &parameters) {
+      place = reinterpret_cast<uintptr_t>(parameters[0]);
+    });
+    ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+    EXPECT_EQ(remat_step_arena_bytes(step.step), 3 * bytes);
+    Tensor x({cudaElements}, 3), z({cudaElements});
+    remat_tensor argument = x, result = z;
+    ASSERT_EQ(remat_step_forward(step.step, &argument, 1, &result, 1, &state),
+              REMAT_OK);
+    ASSERT_EQ(
+        remat_step_backward(step.step, 0, &argument, 1, &result, 1, &state),
+        REMAT_OK)
+        << remat_last_error();
+    EXPECT_EQ(place % 256, 0u);
+  }
   fakecuda::release(state.data);
 }
 

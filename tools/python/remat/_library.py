@@ -22,7 +22,7 @@ JOINT, TASKS, PLANNED, PLACED = 1, 2, 3, 4
 # remat_dtype by the names that MLIR has.
 DTYPES = ["f32", "f64", "f16", "bf16", "i1", "i8", "i16", "i32", "i64", "c64", "c128"]
 DTYPE_BYTES = [4, 8, 2, 2, 1, 1, 2, 4, 8, 8, 16]
-ALIGNMENT = 64
+ALIGNMENT, DEVICE_ALIGNMENT = 64, 256
 NONE = 0xFFFFFFFF
 
 

@@ -115,7 +115,8 @@ class Step:
         """Memory for what is not a part of the state: address, owner and bytes."""
         if self._arena is None:
             return None
-        needed = self._summary["arena_bytes"] - self._summary["state_bytes"]
+        state = self._summary["state_bytes"]
+        needed = self._summary["arena_bytes"] - (state - state % lib.DEVICE_ALIGNMENT)
         return (*self._arena(needed), needed)
 
     def _load(self, flags, memory=None):

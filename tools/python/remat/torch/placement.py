@@ -9,6 +9,7 @@ import weakref
 
 import torch
 
+from .. import _library as lib
 from ..errors import Error, ExportError
 from .lower import describe_place
 
@@ -18,7 +19,7 @@ class OnCpu:
     copies them to it."""
 
     device = torch.device("cpu")
-    alignment = 256
+    alignment = lib.DEVICE_ALIGNMENT
 
     def options(self, options):
         """The options of the step."""
