@@ -12,6 +12,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace remat;
@@ -69,9 +71,6 @@ LaunchBuilder::LaunchBuilder(gpu::GPUModuleOp module, Location loc,
     if (place.root)
       this->context.buffers[place.root] = scratch.back();
   }
-  for (unsigned i = 0, e = types.size() - 1; i < e; ++i)
-    function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                        builder.getUnitAttr());
   auto bound = [&](int64_t size) { return builder.getIndexAttr(size); };
   block =
       gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x, bound(blocks));
@@ -115,9 +114,52 @@ void LaunchBuilder::emitBarrier(Location loc) {
   gpu::BarrierOp::create(builder, loc);
 }
 
+/// The buffers that a launch both writes and reads.
+static SmallVector<BlockArgument> findExchanged(gpu::GPUFuncOp function) {
+  DenseSet<Value> written, read;
+  function.walk([&](MemoryEffectOpInterface op) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    op.getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects) {
+      Value buffer = effect.getValue();
+      if (!buffer)
+        continue;
+      while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+        buffer = view.getViewSource();
+      if (isa<MemoryEffects::Write>(effect.getEffect()))
+        written.insert(buffer);
+      else if (isa<MemoryEffects::Read>(effect.getEffect()))
+        read.insert(buffer);
+    }
+  });
+  return llvm::filter_to_vector(
+      function.getBody().getArguments(), [&](BlockArgument argument) {
+        return written.contains(argument) && read.contains(argument);
+      });
+}
+
+/// Tells that nothing else changes a buffer. Where threads of a block wait for
+/// each other, one of them may read what another has written, which to LLVM is
+/// something else: it would take a value that was read before the barrier.
+static void setNoAlias(gpu::GPUFuncOp function) {
+  bool hasBarriers =
+      function.walk([](gpu::BarrierOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  SmallVector<BlockArgument> exchanged;
+  if (hasBarriers)
+    exchanged = findExchanged(function);
+  Block &entry = function.getBody().front();
+  for (BlockArgument argument : entry.getArguments().drop_back())
+    if (!llvm::is_contained(exchanged, argument))
+      function.setArgAttr(argument.getArgNumber(),
+                          LLVM::LLVMDialect::getNoAliasAttrName(),
+                          UnitAttr::get(function.getContext()));
+}
+
 Launch LaunchBuilder::finish() {
   builder.setInsertionPointToEnd(&function.getBody().front());
   gpu::ReturnOp::create(builder, function.getLoc());
+  setNoAlias(function);
   return {function.getName().str(), blocks, threads, sharedBytes};
 }
 
