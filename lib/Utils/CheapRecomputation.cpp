@@ -238,7 +238,9 @@ void CheapRecomputation::choose() {
 
 /// A long chain would have to be made anew from its beginning, and kept, before
 /// the first backward operation runs. What is small beside what is made of it
-/// does not lengthen a chain: scaled keys beside scores.
+/// does not lengthen a chain: scaled keys beside scores. Nor do contractions
+/// that are larger than their factors, as a chain begins there: scores, with a
+/// mask, exponentials, probabilities, and what a dropout leaves of them.
 void CheapRecomputation::limitDepth() {
   DenseMap<Operation *, unsigned> depths;
   for (Operation &op : body) {
@@ -252,7 +254,7 @@ void CheapRecomputation::limitDepth() {
           producer && getKeptBytes(root) > bytes / RecomputeTuning::smallShare)
         depth = std::max(depth, depths.lookup(producer));
     }
-    if (isCast(&op))
+    if (isCast(&op) || isExpandingContraction(&op))
       depths[&op] = depth;
     else if (depth == maxDepth)
       chosen.erase(&op);

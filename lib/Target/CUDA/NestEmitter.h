@@ -182,6 +182,7 @@ private:
   void emitTree(llvm::SmallVectorImpl<mlir::Value> &sums, mlir::Value lane,
                 int64_t stride);
   mlir::Value emitInit(const Accumulator &accumulator, const Point &point);
+  mlir::Value emitSteps();
   mlir::Value emitNeutral(const Accumulator &accumulator);
   void emitFinals(llvm::ArrayRef<mlir::Value> sums);
   mlir::Value emitIsInside();

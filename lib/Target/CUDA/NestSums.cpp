@@ -38,6 +38,20 @@ Value NestEmitter::emitInit(const Accumulator &accumulator,
   return convertFloat(builder, loc, init, accumulator.type);
 }
 
+/// The steps of a sum. Where the slowest of its loops has bounds of its own,
+/// these may hold fewer than it can have.
+Value NestEmitter::emitSteps() {
+  auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
+  if (reductions.empty() || !nest.loops[reductions.front()].end)
+    return index(plan.steps());
+  const Loop &slowest = nest.loops[reductions.front()];
+  Value count = slowest.end;
+  if (slowest.begin)
+    count = arith::SubIOp::create(builder, loc, count, slowest.begin, nsw);
+  return arith::MulIOp::create(builder, loc, count,
+                               index(plan.steps() / slowest.size), nsw);
+}
+
 /// What changes nothing when it is combined.
 Value NestEmitter::emitNeutral(const Accumulator &accumulator) {
   TypedAttr neutral = *arith::getNeutralElement(accumulator.combiner);
@@ -271,7 +285,7 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
                                                    emitInit(accumulator, point),
                                                    neutral));
     }
-  Value begin = lane, end = index(plan.steps());
+  Value begin = lane, end = emitSteps();
   if (plan.splits != 1) {
     int64_t length = plan.splitSteps();
     Value first =

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <optional>
 
@@ -61,14 +62,38 @@ static bool overwritesAll(linalg::GenericOp generic, OpOperand &init) {
          generic.getMatchingIndexingMap(&init).isProjectedPermutation();
 }
 
-static void separateValues(memref::AllocOp alloc) {
-  SmallVector<Operation *> users;
-  for (Operation *user : alloc->getUsers()) {
-    if (!isa<linalg::GenericOp, memref::DeallocOp>(user))
-      return;
-    if (!llvm::is_contained(users, user))
-      users.push_back(user);
+/// Adds the operations that use a buffer itself or through views that have all
+/// of its elements. False if others do, or views of a part.
+static bool findUsers(Value buffer, SetVector<Operation *> &users) {
+  for (Operation *user : buffer.getUsers()) {
+    if (isa<memref::ExpandShapeOp, memref::CollapseShapeOp>(user)) {
+      if (!findUsers(user->getResult(0), users))
+        return false;
+    } else if (isa<linalg::GenericOp, memref::DeallocOp>(user)) {
+      users.insert(user);
+    } else {
+      return false;
+    }
   }
+  return true;
+}
+
+/// What `operand` is of its buffer, of another one.
+static Value viewAgain(OpBuilder &builder, Value operand, Value buffer) {
+  auto view = operand.getDefiningOp<ViewLikeOpInterface>();
+  if (!view)
+    return buffer;
+  IRMapping mapping;
+  mapping.map(view.getViewSource(),
+              viewAgain(builder, view.getViewSource(), buffer));
+  return builder.clone(*view, mapping)->getResult(0);
+}
+
+static void separateValues(memref::AllocOp alloc) {
+  SetVector<Operation *> found;
+  if (!findUsers(alloc, found))
+    return;
+  SmallVector<Operation *> users = found.takeVector();
   llvm::sort(users,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   Value current = alloc;
@@ -78,13 +103,15 @@ static void separateValues(memref::AllocOp alloc) {
     OpBuilder builder(user);
     Value next = current;
     for (OpOperand &operand : user->getOpOperands()) {
-      if (operand.get() != alloc)
+      if (getBuffer(operand.get()) != alloc)
         continue;
       bool isInit = generic && generic.isDpsInit(&operand);
       if (isInit && isWritten && overwritesAll(generic, operand))
         next =
             memref::AllocOp::create(builder, user->getLoc(), alloc.getType());
-      operand.set(isInit ? next : current);
+      Value buffer = isInit ? next : current;
+      if (buffer != alloc)
+        operand.set(viewAgain(builder, operand.get(), buffer));
       isWritten |= isInit;
     }
     current = next;

@@ -24,9 +24,14 @@ using namespace remat::cuda;
 
 static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 
-/// What tiles and rows may take of a multiprocessor's shared memory: two blocks
-/// of a device with 164 KiB find room with the scratch of their reductions.
-static constexpr int64_t maxInsideBytes = 96 << 10;
+/// What tiles and rows may take of a multiprocessor's shared memory, and no
+/// more than the target's facts say: two blocks of a device with 164 KiB find
+/// room with the scratch of their reductions.
+static int64_t getMaxInsideBytes(func::FuncOp function) {
+  constexpr int64_t most = 96 << 10;
+  return std::min(most, getTargetFacts(function).getBlockBytes());
+}
+
 /// Points of a row that a thread takes.
 static constexpr int64_t pointsPerThread = 4;
 static constexpr int64_t minThreads = 32, maxThreads = 512;
@@ -66,8 +71,23 @@ static SmallVector<memref::AllocOp> findInside(const RowSchedule &schedule,
   return allocs;
 }
 
-/// Cuts tiles of rows into tiles of columns. What is elementwise is computed
-/// where it is read, but for factors of contractions.
+/// Divides the rows anew, into tiles of so many.
+static LogicalResult setBlockRows(RowPlan &plan, func::FuncOp function,
+                                  int64_t rows) {
+  auto block =
+      IntegerAttr::get(IntegerType::get(function.getContext(), 64), rows);
+  for (const RowStep &step : plan.schedule.steps)
+    step.op->setAttr(blockAttrName, block);
+  plan.schedule = RowSchedule();
+  if (failed(plan.schedule.analyze(function)))
+    return failure();
+  plan.shared = findInside(plan.schedule, function);
+  return success();
+}
+
+/// Cuts tiles of rows into tiles of columns, of fewer rows if these find no
+/// room otherwise. What is elementwise is computed where it is read, but for
+/// factors of contractions.
 static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -78,10 +98,14 @@ static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
   schedule = RowSchedule();
   if (failed(schedule.analyze(function)))
     return failure();
-  plan.shared = findInside(schedule, function);
-  plan.tiled = planTiledRows(schedule, function, maxInsideBytes);
+  const int64_t rows = schedule.blockRows;
+  for (int64_t fewer = rows; !plan.tiled && fewer >= minTileRows; fewer /= 2) {
+    if (failed(setBlockRows(plan, function, fewer)))
+      return failure();
+    plan.tiled = planTiledRows(schedule, function, getMaxInsideBytes(function));
+  }
   if (!plan.tiled)
-    return success();
+    return setBlockRows(plan, function, rows);
   plan.shared.clear();
   plan.workspace = plan.tiled->workspace;
   for (memref::AllocOp alloc :
@@ -95,25 +119,18 @@ static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
 static LogicalResult takeFewerRows(RowPlan &plan, func::FuncOp function,
                                    int64_t bytes) {
   RowSchedule &schedule = plan.schedule;
-  int64_t rows = schedule.blockRows * maxInsideBytes / bytes;
+  int64_t rows = schedule.blockRows * getMaxInsideBytes(function) / bytes;
   rows -= rows % minTileRows;
   if (rows < minTileRows)
     return success();
-  auto block = IntegerAttr::get(IntegerType::get(function.getContext(), 64),
-                                std::min(rows, schedule.runRows));
-  for (const RowStep &step : schedule.steps)
-    step.op->setAttr(blockAttrName, block);
-  schedule = RowSchedule();
-  if (failed(schedule.analyze(function)))
-    return failure();
-  plan.shared = findInside(schedule, function);
-  return success();
+  return setBlockRows(plan, function, std::min(rows, schedule.runRows));
 }
 
 /// Computes again what does not fit into shared memory, cuts rows into tiles,
 /// or gives what is left a place in the workspace.
 static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
   RowSchedule &schedule = plan.schedule;
+  const int64_t maxInsideBytes = getMaxInsideBytes(function);
   auto countBytes = [&] {
     int64_t bytes = 0;
     for (memref::AllocOp alloc : plan.shared)

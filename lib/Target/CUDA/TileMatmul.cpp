@@ -32,6 +32,12 @@ static Type getElementType(const TileMatrix &matrix) {
 /// Rows of the result that a thread of the multiply-add units takes.
 static constexpr int64_t scalarRows = 4;
 
+/// Where the columns end that are there.
+static Value emitColumnEnd(OpBuilder &builder, Location loc,
+                           const TileMatmul &p) {
+  return p.nEnd ? p.nEnd : emitIndex(builder, loc, p.n);
+}
+
 /// Columns of a thread: as many as rows, so that each factor that it loads is
 /// used often, if this leaves work for all threads.
 static int64_t chooseColumns(const TileMatmul &p, int64_t threads) {
@@ -88,7 +94,9 @@ void ScalarMatmul::findElements(Value number, int64_t groups) {
       p.mBegin, mul(arith::DivUIOp::create(builder, loc, number, index(groups)),
                     scalarRows));
   Value column = arith::RemUIOp::create(builder, loc, number, index(groups));
-  Value lastRow = add(p.mEnd, index(-1)), lastColumn = index(p.n - 1);
+  Value columnEnd = emitColumnEnd(builder, loc, p);
+  Value lastRow = add(p.mEnd, index(-1)),
+        lastColumn = add(columnEnd, index(-1));
   for (int64_t r = 0; r < scalarRows; ++r) {
     Value row = add(first, index(r));
     isRow.push_back(isBelow(row, p.mEnd));
@@ -96,7 +104,7 @@ void ScalarMatmul::findElements(Value number, int64_t groups) {
   }
   for (int64_t c = 0; c < width; ++c) {
     Value mine = add(column, index(c * groups));
-    isColumn.push_back(isBelow(mine, index(p.n)));
+    isColumn.push_back(isBelow(mine, columnEnd));
     columns.push_back(arith::MinSIOp::create(builder, loc, mine, lastColumn));
   }
 }
@@ -240,7 +248,8 @@ Value TensorCoreMatmul::loadWord(const TileMatrix &matrix, Value line,
 SmallVector<Value> TensorCoreMatmul::emitTerms(Value begin, ValueRange sums) {
   Value term = add(begin, mul(place, 2));
   Value next = add(term, index(8));
-  Value lastRow = add(p.mEnd, index(-1)), lastColumn = index(p.n - 1);
+  Value lastRow = add(p.mEnd, index(-1));
+  Value lastColumn = add(emitColumnEnd(builder, loc, p), index(-1));
   SmallVector<Value> a;
   for (Value k : {term, next})
     for (int64_t i : {0, 8})
@@ -263,6 +272,7 @@ SmallVector<Value> TensorCoreMatmul::emitTerms(Value begin, ValueRange sums) {
 /// Visits the thread's sums with their rows and columns, where these are.
 void TensorCoreMatmul::forEachSum(
     llvm::function_ref<void(unsigned, Value, Value)> visit) {
+  Value columnEnd = emitColumnEnd(builder, loc, p);
   for (unsigned number = 0; number < 4 * parts; ++number) {
     OpBuilder::InsertionGuard guard(builder);
     Value mine = add(row, index(number % 4 / 2 * 8));
@@ -271,7 +281,7 @@ void TensorCoreMatmul::forEachSum(
             add(mul(place, 2), index(number / 4 * coreColumns + number % 2)));
     openIf(builder, loc,
            arith::AndIOp::create(builder, loc, isBelow(mine, p.mEnd),
-                                 isBelow(column, index(p.n))));
+                                 isBelow(column, columnEnd)));
     visit(number, mine, column);
   }
 }

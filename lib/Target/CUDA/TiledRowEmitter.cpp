@@ -42,6 +42,7 @@ private:
   }
   void allocate();
   void setTile(Value number);
+  Value emitColumnEnd();
   LoopNest open(unsigned number);
   LogicalResult emitStep(unsigned number);
   std::vector<bool>
@@ -82,6 +83,14 @@ void TiledRowEmission::setTile(Value number) {
                                                index(schedule.runRows));
 }
 
+/// Where the tile of columns ends.
+Value TiledRowEmission::emitColumnEnd() {
+  Value end = add(columnBegin, index(plan.tileColumns));
+  if (plan.hasWholeTiles())
+    return end;
+  return arith::MinSIOp::create(builder, loc, end, index(plan.columns));
+}
+
 /// The loops of a step for the tile. Those of a contraction begin at 0 along
 /// the columns, as its operands do there; others know which column they are at.
 LoopNest TiledRowEmission::open(unsigned number) {
@@ -118,7 +127,9 @@ LoopNest TiledRowEmission::open(unsigned number) {
     loop.end = Value();
     if (!step.isContraction) {
       loop.begin = columnBegin;
-      loop.end = add(columnBegin, index(plan.tileColumns));
+      loop.end = emitColumnEnd();
+    } else if (!plan.hasWholeTiles()) {
+      loop.end = add(emitColumnEnd(), mul(columnBegin, -1));
     }
   }
   return nest;
@@ -136,7 +147,8 @@ LogicalResult TiledRowEmission::emitStep(unsigned number) {
     TileMatmul product = schedule.describe(builder, step, nest, launch.context);
     product.accumulate = adds;
     emitTileMatmul(launch, step.op->getLoc(), product, nest,
-                   schedule.runRows % schedule.blockRows == 0,
+                   schedule.runRows % schedule.blockRows == 0 &&
+                       plan.hasWholeTiles(),
                    adds ? isFirst : Value());
   } else {
     NestPlan nestPlan = planForBlock(nest, launch.threads);
@@ -225,7 +237,7 @@ LogicalResult TiledRowEmission::emitFinals(Value unit) {
     Loop &loop = nest.loops[number];
     loop.size = plan.tileColumns;
     loop.begin = columnBegin;
-    loop.end = add(columnBegin, index(plan.tileColumns));
+    loop.end = emitColumnEnd();
     NestPlan nestPlan = planForBlock(nest, launch.threads);
     if (failed(NestEmitter(std::move(nest), nestPlan, launch).emitInBlock()))
       return failure();

@@ -34,15 +34,19 @@ public:
 private:
   void findWide();
   bool findColumnLoop(const RowStep &step, TiledStep &tiled);
+  bool addColumnLoop(const RowStep &step, const Access &access,
+                     TiledStep &tiled);
   bool classify(const RowStep &step, TiledStep &tiled);
   bool addFinal(const RowStep &step);
   void placeRows();
+  bool mayEndInTile() const;
   int64_t countBytes() const;
 
   const RowSchedule &schedule;
   func::FuncOp function;
   TiledRows plan;
-  DenseSet<Value> wide;
+  /// Allocations of rows and columns, and results of them.
+  DenseSet<Value> wide, wideResults;
 };
 
 } // namespace
@@ -65,35 +69,53 @@ void TilePlanner::findWide() {
         countColumns(alloc) == most &&
         alloc.getType().getShape().back() == most)
       wide.insert(alloc);
+  for (const RowStep &step : schedule.steps)
+    for (const Access &output : step.nest.outputs) {
+      auto type = cast<MemRefType>(output.root.getType());
+      if (isa<BlockArgument>(output.root) && type.getRank() > 1 &&
+          type.getNumElements() / schedule.numRows == most &&
+          type.getShape().back() == most)
+        wideResults.insert(output.root);
+    }
   plan.columns = most;
+}
+
+/// The loop by which a step walks the columns of `access`; false if there is
+/// none, or if it walks those of something else by another one.
+bool TilePlanner::addColumnLoop(const RowStep &step, const Access &access,
+                                TiledStep &tiled) {
+  if (access.nonlinear || access.offset != 0)
+    return false;
+  int found = -1;
+  for (auto [number, loop] : llvm::enumerate(step.nest.loops)) {
+    bool isRow = loop.dims.size() == 1 &&
+                 llvm::is_contained(step.rows, int64_t(loop.dims[0]));
+    if (isRow || access.coefficients[number] == 0)
+      continue;
+    if (found >= 0 || access.coefficients[number] != 1 ||
+        loop.size != plan.columns)
+      return false;
+    found = number;
+  }
+  if (found < 0 || (tiled.columnLoop >= 0 && tiled.columnLoop != found))
+    return false;
+  tiled.columnLoop = found;
+  return true;
 }
 
 /// The loop by which all tiles of a step are walked; false if they are not in
 /// the same way.
 bool TilePlanner::findColumnLoop(const RowStep &step, TiledStep &tiled) {
-  const LoopNest &nest = step.nest;
-  for (const Access &access :
-       llvm::concat<const Access>(nest.inputs, nest.outputs)) {
-    if (!wide.contains(access.root))
-      continue;
-    if (access.nonlinear || access.offset != 0)
-      return false;
-    int found = -1;
-    for (auto [number, loop] : llvm::enumerate(nest.loops)) {
-      bool isRow = loop.dims.size() == 1 &&
-                   llvm::is_contained(step.rows, int64_t(loop.dims[0]));
-      if (isRow || access.coefficients[number] == 0)
-        continue;
-      if (found >= 0 || access.coefficients[number] != 1 ||
-          loop.size != plan.columns)
+  auto add = [&](const DenseSet<Value> &roots) {
+    for (const Access &access :
+         llvm::concat<const Access>(step.nest.inputs, step.nest.outputs))
+      if (roots.contains(access.root) && !addColumnLoop(step, access, tiled))
         return false;
-      found = number;
-    }
-    if (found < 0 || (tiled.columnLoop >= 0 && tiled.columnLoop != found))
-      return false;
-    tiled.columnLoop = found;
-  }
-  return true;
+    return true;
+  };
+  // A sum over rows of a result reads it from memory, where it is complete.
+  return add(wide) &&
+         (tiled.columnLoop >= 0 || step.summedRuns == 0 || add(wideResults));
 }
 
 /// Whether what is reduced may be rounded to the type of the result after each
@@ -173,6 +195,20 @@ void TilePlanner::placeRows() {
   }
 }
 
+/// Whether the last tile may have fewer columns than the others: what is
+/// reduced over them is so by the slowest loop of all that are.
+bool TilePlanner::mayEndInTile() const {
+  for (auto [step, tiled] : llvm::zip(schedule.steps, plan.steps)) {
+    if (tiled.kind != TiledStep::OverColumns || step.isContraction)
+      continue;
+    for (const Loop &loop :
+         ArrayRef(step.nest.loops).take_front(tiled.columnLoop))
+      if (loop.isReduction)
+        return false;
+  }
+  return true;
+}
+
 int64_t TilePlanner::countBytes() const {
   int64_t bytes = 0;
   for (memref::AllocOp alloc : plan.tiles) {
@@ -226,10 +262,12 @@ std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
     if (!addFinal(step))
       return std::nullopt;
   placeRows();
-  for (plan.tileColumns = maxTileColumns; plan.tileColumns >= minTileColumns;
-       plan.tileColumns /= 2)
-    if (plan.columns % plan.tileColumns == 0 && countBytes() <= maxBytes)
-      return plan;
+  for (bool areWhole : {true, false})
+    for (plan.tileColumns = maxTileColumns; plan.tileColumns >= minTileColumns;
+         plan.tileColumns /= 2)
+      if ((plan.hasWholeTiles() || (!areWhole && mayEndInTile())) &&
+          countBytes() <= maxBytes)
+        return plan;
   return std::nullopt;
 }
 

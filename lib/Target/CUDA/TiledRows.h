@@ -25,6 +25,7 @@
 #include "remat/Codegen/RowSchedule.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace remat::cuda {
 
@@ -51,7 +52,7 @@ struct TiledStep {
 };
 
 struct TiledRows {
-  /// Columns, and those of a tile.
+  /// Columns, and those of a tile. The last tile may have fewer.
   int64_t columns = 0, tileColumns = 0;
   /// One for each step of the schedule.
   std::vector<TiledStep> steps;
@@ -64,7 +65,8 @@ struct TiledRows {
   llvm::SmallVector<mlir::memref::AllocOp> tiles, rows, workspace;
   bool hasOverRows = false;
 
-  int64_t countTiles() const { return columns / tileColumns; }
+  int64_t countTiles() const { return llvm::divideCeil(columns, tileColumns); }
+  bool hasWholeTiles() const { return columns % tileColumns == 0; }
   /// Elements from one row of a tile to the next.
   int64_t getPitch(mlir::Type elementType) const;
 };

@@ -83,6 +83,17 @@ void BlockInfo::reorder(ArrayRef<Operation *> order) {
     positions[op] = position++;
 }
 
+void BlockInfo::replace(Operation *old, Operation *op) {
+  positions[op] = positions.at(old);
+  forget(old);
+}
+
+void BlockInfo::forget(Operation *op) {
+  positions.erase(op);
+  eligible.erase(op);
+  captured.erase(op);
+}
+
 //===----------------------------------------------------------------------===//
 // What a cluster may consist of
 //===----------------------------------------------------------------------===//
@@ -489,13 +500,15 @@ bool ClusterGrower::isWorthwhile() {
   if (!any || rowBytes > target.getRowBytes() ||
       (isBlocked && rows == std::max(lastSize, summedRows)))
     return false;
+  blockRows = chooseBlockRows(lastSize, rowBytes, target);
+  bool areEnough =
+      !isBlocked || blockRows >= std::min(lastSize, target.getMinBlockRows());
+  // Rows of no whole tiles of columns are left as they are where they fit.
   if (rowBytes > target.getBlockBytes() / target.getBlockRows() &&
       target.getRowBytes() > target.getBlockBytes() &&
-      (!isBlocked || columns % ClusterTuning::tileColumns == 0))
+      (!isBlocked || !areEnough || columns % ClusterTuning::tileColumns == 0))
     return mayStream(rowBytes, reducedBytes);
-  blockRows = chooseBlockRows(lastSize, rowBytes, target);
-  return !isBlocked ||
-         blockRows >= std::min(lastSize, target.getMinBlockRows());
+  return areEnough;
 }
 
 Cluster ClusterGrower::grow(linalg::LinalgOp seed) {

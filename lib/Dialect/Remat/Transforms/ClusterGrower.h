@@ -37,6 +37,12 @@ public:
   /// in `order`.
   void reorder(llvm::ArrayRef<mlir::Operation *> order);
 
+  /// `op` now stands where `old` stood, which is going to be erased.
+  void replace(mlir::Operation *old, mlir::Operation *op);
+
+  /// `op` is going to be erased.
+  void forget(mlir::Operation *op);
+
   /// Whether `op` may be in a cluster at all.
   bool isEligible(mlir::Operation *op);
 

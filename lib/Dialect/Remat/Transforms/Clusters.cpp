@@ -22,6 +22,7 @@
 
 #include "ClusterGrower.h"
 #include "StrideClusters.h"
+#include "WideContractions.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
@@ -243,6 +244,7 @@ static Cluster sumsOfFactor(linalg::LinalgOp contraction, BlockInfo &info,
 SmallVector<Cluster> remat::formClusters(Block &body) {
   SmallVector<Cluster> clusters;
   DenseMap<Operation *, unsigned> clusterOf;
+  WideContractions wide(body);
   BlockInfo info(body);
   auto add = [&](Cluster cluster) {
     for (Operation *op : cluster)
@@ -262,6 +264,7 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
         continue;
       add(ClusterGrower(info, clusterOf).grow(seed));
     }
+    wide.join(info, clusters, clusterOf);
   }
   if (info.getTarget().getStrides())
     for (auto [number, cluster] : llvm::enumerate(clusters))
