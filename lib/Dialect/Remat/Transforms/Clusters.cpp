@@ -268,9 +268,12 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
   }
   if (info.getTarget().getStrides())
     for (auto [number, cluster] : llvm::enumerate(clusters))
-      if (cluster.front()->hasAttr(blockAttrName))
+      if (cluster.front()->hasAttr(blockAttrName)) {
         for (Operation *op : addFinals(cluster, info, clusterOf))
           clusterOf[op] = number;
+        for (Operation *op : addSlicesOfRows(cluster, info, clusterOf))
+          clusterOf[op] = number;
+      }
   for (auto sum : llvm::to_vector(body.getOps<linalg::GenericOp>()))
     add(sumOfContraction(sum, info, clusterOf));
   if (hasEpilogues)

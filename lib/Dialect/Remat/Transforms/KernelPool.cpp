@@ -170,7 +170,8 @@ func::FuncOp KernelPool::getOrCreate(const Cluster &cluster,
   operandList = operands.takeVector();
   // A pad goes by what it pads, and a sum by what it adds.
   std::string name = describeComputation(cluster);
-  if (cluster.front()->hasAttr(rowsAttrName))
+  if (llvm::any_of(cluster,
+                   [](Operation *op) { return op->hasAttr(rowsAttrName); }))
     name += "_rows";
   return getOrCreate(
       cluster.front()->getLoc(), name, prologue.getArrayRef(), operandList,

@@ -180,15 +180,16 @@ static bool isInUse(tensor::ExtractSliceOp slice, Operation *reader) {
   return true;
 }
 
-/// Adds the slices that `reader` reads and nothing else does.
-static void addSlices(Operation *reader,
+/// Adds the slices that `reader` reads and nothing else does. It is of a kernel
+/// that begins with `first`.
+static void addSlices(Operation *reader, Operation *first,
                       const DenseMap<Operation *, unsigned> &clusterOf,
                       SetVector<Operation *> &members) {
   for (Value operand : reader->getOperands()) {
     auto slice = getViewRoot(operand).getDefiningOp<tensor::ExtractSliceOp>();
     if (slice && slice.hasUnitStride() && slice.getType().hasStaticShape() &&
         mayJoin(slice, reader, clusterOf) &&
-        isReadBy(slice.getResult(), reader) && isInUse(slice, reader))
+        isReadBy(slice.getResult(), reader) && isInUse(slice, first))
       members.insert(slice);
   }
 }
@@ -212,8 +213,23 @@ remat::readerOfSlices(linalg::GenericOp reader, BlockInfo &info,
   SetVector<Operation *> slices;
   if (!clusterOf.contains(reader) && reader.getNumReductionLoops() == 0 &&
       info.isEligible(reader))
-    addSlices(reader, clusterOf, slices);
+    addSlices(reader, reader, clusterOf, slices);
   return makeCluster(slices, reader, info);
+}
+
+SmallVector<Operation *>
+remat::addSlicesOfRows(Cluster &cluster, BlockInfo &info,
+                       const DenseMap<Operation *, unsigned> &clusterOf) {
+  SetVector<Operation *> slices;
+  for (Operation *op : cluster)
+    if (auto reader = dyn_cast<linalg::GenericOp>(op);
+        reader && reader.getNumReductionLoops() == 0)
+      addSlices(reader, cluster.front(), clusterOf, slices);
+  Cluster sorted(slices.begin(), slices.end());
+  llvm::sort(sorted,
+             [&](Operation *a, Operation *b) { return info.isBefore(a, b); });
+  cluster.insert(cluster.begin(), sorted.begin(), sorted.end());
+  return slices.takeVector();
 }
 
 /// Whether an operation that is put off to where its result is read leaves
@@ -239,9 +255,9 @@ Cluster remat::makersOfParts(tensor::ConcatOp concat, BlockInfo &info,
     if (!maker || !isElementwise(maker, info) || !mayWait(maker) ||
         !maker->getResult(0).hasOneUse() || !mayJoin(maker, concat, clusterOf))
       continue;
-    addSlices(maker, clusterOf, members);
+    addSlices(maker, maker, clusterOf, members);
     members.insert(maker);
   }
-  addSlices(concat, clusterOf, members);
+  addSlices(concat, concat, clusterOf, members);
   return makeCluster(members, concat, info);
 }

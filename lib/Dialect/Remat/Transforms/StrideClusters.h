@@ -30,6 +30,12 @@ Cluster
 readerOfSlices(mlir::linalg::GenericOp reader, BlockInfo &info,
                const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
 
+/// Lets the slices join `cluster`, of blocks of rows, that one of its
+/// elementwise operations alone reads. Those that have joined.
+llvm::SmallVector<mlir::Operation *>
+addSlicesOfRows(Cluster &cluster, BlockInfo &info,
+                const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
+
 /// Lets what is elementwise in sums over the rows of `cluster` join it, and
 /// concatenations of all that it makes (SumFinals.cpp). Those that have joined.
 llvm::SmallVector<mlir::Operation *>
