@@ -10,7 +10,10 @@ runs them, too. The exit status is 1 if anything falls short.
 """
 import hashlib, importlib.util, json, os, shutil, subprocess, sys, tempfile
 
-import numpy
+try:
+    import numpy
+except ImportError:
+    sys.exit("%s has no NumPy: install it, or begin PATH with a Python that has it" % sys.executable)
 
 from arguments import write_arguments
 
