@@ -15,6 +15,8 @@ FORM is words with commas between them:
     f16, bf16  the type of what contractions read, to which arguments are rounded; f32 without
     rounded    contractions give this type, too
     signature  the function returns its fourth argument
+    gradients  with views, and f32: it returns gradients, as frameworks write them, that of the result being its fourth
+               argument
 
 The gradient of the sum of the result's products with one more argument is that of attention. With BLOCK_BYTES, the fast
 memory of a tile has so many bytes, and a tile 16 rows.
@@ -175,6 +177,23 @@ def build(words, rows, columns, width):
             ["%z = arith.constant 0.0 : f32", "%fifth = arith.constant 0.2 : f32", "%more = arith.constant 1.25 : f32",
              "%%kept = arith.cmpf oge, %s, %%fifth : f32" % y, "%%m = arith.mulf %s, %%more : f32" % x,
              "%r = arith.select %kept, %m, %z : f32"], "%r"))
+    if "gradients" in words:
+        wv = p.view(("%w", q[1]), joined, [count, rows, width], "f32")
+        dy = p.view(p.contract(wv, vv, ["bid", "bjd", "bij"], [count, rows, columns], "f32"), joined, scores, "f32")
+        moved = p.generic([y, dy], [every, every], scores, "f32",
+                          lambda x, y, o: (["%%r = arith.mulf %s, %s : f32" % (x, y)], "%r"))
+        mean = p.generic([moved], [every], scores, "f32",
+                         lambda x, o: (["%%r = arith.addf %s, %s : f32" % (x, o)], "%r"), init="0.0", reduces=True)
+        change = p.generic([moved, y, mean], [every, every, row], scores, "f32", lambda x, y, z, o: (
+            ["%%m = arith.mulf %s, %s : f32" % (y, z), "%%d = arith.subf %s, %%m : f32" % x,
+             "%%c = arith.constant %s : f32" % scale, "%r = arith.mulf %d, %c : f32"], "%r"))
+        change = p.view(change, joined, [count, rows, columns], "f32")
+        yv = p.view(y, joined, [count, rows, columns], "f32")
+        made = [(change, kv, ["bij", "bjd", "bid"], rows), (change, qv, ["bij", "bid", "bjd"], columns),
+                (yv, wv, ["bij", "bid", "bjd"], columns)]
+        return arguments, p.lines, [
+            p.view(p.contract(a, b, maps, [count, size, width], "f32"), joined, front + [size, width], "f32")
+            for a, b, maps, size in made]
     y = p.convert(y, scores, element)
     shape = front + [rows, width]
     if "views" in words:
@@ -187,24 +206,25 @@ def build(words, rows, columns, width):
     # The result is not the last thing that is made, as in a model.
     product = p.generic([r, ("%w", tensor(shape, "f32"))], [flat, flat], shape, "f32",
                         lambda x, y, o: (["%%r = arith.mulf %s, %s : f32" % (x, y)], "%r"))
-    return arguments, p.lines, product
+    return arguments, p.lines, [product]
 
 
 def main():
     words = sys.argv[1].split(",")
     rows, columns, width = map(int, sys.argv[2:5])
-    arguments, lines, result = build(words, rows, columns, width)
+    arguments, lines, results = build(words, rows, columns, width)
+    if "signature" in words:
+        lines, results = [], [("%w", tensor(arguments[3][1], "f32"))]
     facts = ""
     if len(sys.argv) > 5:
         facts = (' attributes {remat.target = #remat.target<"cuda", alignment = 256, row_bytes = 8388608, block_bytes = %s,'
                  ' block_rows = 16, min_block_rows = 8, in_place = true, epilogues = true, strides = true>}' % sys.argv[5])
     print("module%s {" % facts)
-    print("func.func @main(%s) -> %s {" % (
-        ", ".join("%s: %s" % (name, tensor(shape, "f32")) for name, shape in arguments), result[1]))
-    if "signature" in words:
-        lines, result = [], ("%w", result[1])
+    names, types = zip(*results)
+    print("func.func @main(%s) -> (%s) {" % (
+        ", ".join("%s: %s" % (name, tensor(shape, "f32")) for name, shape in arguments), ", ".join(types)))
     print("\n".join(lines))
-    print("  return %s : %s\n}\n}" % result)
+    print("  return %s : %s\n}\n}" % (", ".join(names), ", ".join(types)))
 
 
 main()
