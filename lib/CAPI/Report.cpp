@@ -71,6 +71,8 @@ static llvm::json::Object summarize(GraphOp graph) {
     object["batch_parts"] = summary.batchParts;
   if (summary.sliceRows != 0)
     object["slice_rows"] = summary.sliceRows;
+  if (summary.slicesHidden)
+    object["slices_hidden"] = true;
   if (graph.getBudget())
     object["budget_bytes"] = int64_t(*graph.getBudget());
   object["arguments"] =

@@ -170,6 +170,9 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
     slices.function = options.function;
     slices.alternatives = options.sliceRows == StepOptions::planSliceRows;
     slices.rows = slices.alternatives ? 0 : options.sliceRows;
+    // Loops of layers are an alternative of their own.
+    slices.hidden =
+        options.sliceRows != 0 && options.foldLayers == LayerFolding::Never;
     pm.addPass(createSliceRowsPass(slices));
   }
   pm.addNestedPass<func::FuncOp>(createPickEarlyPass());

@@ -101,6 +101,7 @@ StepSummary remat::summarizeStep(GraphOp graph) {
     summary.batchParts = parts.getInt();
   if (auto rows = graph->getAttrOfType<IntegerAttr>(sliceRowsAttrName))
     summary.sliceRows = rows.getInt();
+  summary.slicesHidden = graph->hasAttr(slicesHiddenAttrName);
   if (auto layers = graph->getAttrOfType<IntegerAttr>(foldedLayersAttrName))
     summary.foldedLayers = layers.getInt();
   summary.saveAllPeak = graph.getSaveAllPeak().value_or(0);

@@ -166,6 +166,7 @@ void DataWriter::writePlan(const PlannedStep &plan) {
   json.attribute("order", plan.microbatchOrder);
   json.attribute("parts", plan.batchParts);
   json.attribute("sliceRows", plan.sliceRows);
+  json.attribute("slicesHidden", plan.slicesHidden);
   json.attribute("layers", plan.foldedLayers);
   if (report.budget)
     json.attribute("budgetBytes", *report.budget);

@@ -44,6 +44,7 @@ PlannedStep remat::makePlannedStep(PlanOrigin origin, StepReport report,
   step.microbatchOrder = plan.microbatchOrder;
   step.batchParts = plan.batchParts;
   step.sliceRows = plan.sliceRows;
+  step.slicesHidden = plan.slicesHidden;
   step.foldedLayers = plan.foldedLayers;
   return step;
 }

@@ -15,6 +15,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace remat;
 
@@ -29,8 +31,9 @@ bool RowSlicer::start(linalg::ContractOp contraction) {
     factors += cast<RankedTensorType>(input.getType()).getNumElements();
   wideBytes = getBufferBytes(contraction->getResult(0));
   wideElements = type.getNumElements();
+  // A hidden layer of a model with few rows is smaller than its weights.
   if (wideBytes < scale(target.getSliceBytes()) ||
-      wideElements < scale(factors))
+      (!inPhases && wideElements < scale(factors)))
     return false;
   LoopList loops;
   rows = 1;
@@ -121,8 +124,18 @@ std::optional<LoopList> RowSlicer::getRows(linalg::LinalgOp op) {
   return walk.wasInterrupted() ? std::nullopt : loops;
 }
 
-/// Adds `op` if it works row by row, or reduces over all rows in a type that
-/// may be rounded once more.
+/// Whether `sum`, over all rows, may go on from slice to slice: its type may be
+/// rounded once more, or it is a product that may add up in a wider type.
+bool RowSlicer::canAddUp(OpResult sum) {
+  Type element = getElementTypeOrSelf(sum);
+  if (!element.isF16() && !element.isBF16())
+    return true;
+  auto product = dyn_cast<linalg::ContractOp>(sum.getOwner());
+  return inPhases && product && isContractionBody(*product.getBlock()) &&
+         isZeroTensor(product.getDpsInits().front());
+}
+
+/// Adds `op` if it works row by row, or reduces over all rows.
 bool RowSlicer::tryAdd(Operation *op, bool asProducer) {
   if (members.contains(op))
     return true;
@@ -145,7 +158,7 @@ bool RowSlicer::tryAdd(Operation *op, bool asProducer) {
   for (OpResult result : op->getResults()) {
     auto type = cast<RankedTensorType>(result.getType());
     if (reduced != 0) {
-      if (type.getElementType().isF16() || type.getElementType().isBF16())
+      if (!canAddUp(result))
         return false;
       continue;
     }
@@ -209,22 +222,32 @@ bool RowSlicer::addProducers() {
   return changed;
 }
 
-/// What depends on a member and is needed by another has to be one, too; fails
-/// if it cannot be. Sorts the rest: what depends on members goes behind them.
-bool RowSlicer::addBetween(bool &changed) {
-  auto ops = llvm::make_first_range(members);
+unsigned RowSlicer::getPhase(Operation *op) const {
+  return inPhases ? getBackwardLevel(op) : 0;
+}
+
+/// What depends on a member of a phase and is needed by another has to be one,
+/// too; fails if it cannot be. Sorts the rest: what depends on members goes
+/// behind them.
+bool RowSlicer::addBetween(unsigned number, bool &changed) {
+  SmallVector<Operation *> ops;
+  for (Operation *op : llvm::make_first_range(members))
+    if (getPhase(op) == number)
+      ops.push_back(op);
   auto [first, last] = std::minmax_element(
       ops.begin(), ops.end(),
       [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  Operation *end = (*last)->getNextNode();
-  sorted.clear();
-  behind.clear();
+  Phase &phase = phases[number];
+  phase.sorted.clear();
+  phase.behind.clear();
+  phase.end = (*last)->getNextNode();
+  DenseSet<Operation *> inPhase(ops.begin(), ops.end());
   DenseSet<Operation *> depending;
   unsigned distance = 0;
-  for (Operation *op = *first; op != end; op = op->getNextNode()) {
+  for (Operation *op = *first; op != phase.end; op = op->getNextNode()) {
     if (++distance > SliceTuning::maxDistance)
       return false;
-    bool isMember = members.contains(op), depends = false;
+    bool isMember = inPhase.contains(op), depends = false;
     for (Value value : getReadValues(op)) {
       Operation *source = isMember ? getSource(value) : value.getDefiningOp();
       if (!source || (isMember && members.contains(source)))
@@ -234,12 +257,12 @@ bool RowSlicer::addBetween(bool &changed) {
         if (!tryAdd(source, /*asProducer=*/true))
           return false;
       }
-      depends |= members.contains(source) || depending.contains(source);
+      depends |= inPhase.contains(source) || depending.contains(source);
     }
     if (isMember)
-      sorted.push_back(op);
+      phase.sorted.push_back(op);
     else if (depends && depending.insert(op).second)
-      behind.push_back(op);
+      phase.behind.push_back(op);
   }
   return true;
 }
@@ -252,8 +275,12 @@ bool RowSlicer::order() {
     if (!addReaders())
       return false;
     changed |= addProducers();
-    if (!addBetween(changed))
-      return false;
+    std::set<unsigned> numbers;
+    for (Operation *op : llvm::make_first_range(members))
+      numbers.insert(getPhase(op));
+    for (unsigned number : numbers)
+      if (!addBetween(number, changed))
+        return false;
   }
   // Members that joined late may read a sum, or rows in another way.
   for (auto &[op, loops] : members) {
@@ -266,22 +293,36 @@ bool RowSlicer::order() {
     if (readsMember && mine != loops)
       return false;
   }
+  return standApart();
+}
+
+/// Whether each phase ends before the next one begins.
+bool RowSlicer::standApart() const {
+  Operation *last = nullptr;
+  for (auto &[number, phase] : phases) {
+    if (last && !last->isBeforeInBlock(phase.sorted.front()))
+      return false;
+    last = phase.sorted.back();
+  }
   return true;
 }
 
 /// The level of the derivative whose values the slices need.
-unsigned RowSlicer::getHighestMark() const {
+unsigned RowSlicer::getHighestMark(const Phase &phase) const {
   unsigned level = 0;
-  for (Operation *op : sorted)
+  for (Operation *op : phase.sorted)
     level = std::max(level, getBackwardLevel(op));
   return level;
 }
 
 /// The slices are done where the gradients are known, so what is forward among
 /// the members and depends on them becomes backward. That must be little: a
-/// loss and what is made of it.
+/// loss and what is made of it. In phases, all stays what it is.
 bool RowSlicer::collectForward() {
-  unsigned level = getHighestMark();
+  if (inPhases)
+    return true;
+  ArrayRef<Operation *> sorted = phases[0].sorted;
+  unsigned level = getHighestMark(phases[0]);
   if (level == 0)
     return true;
   DenseSet<Operation *> depending(sorted.begin(), sorted.end());
@@ -314,7 +355,7 @@ int64_t RowSlicer::run(linalg::ContractOp contraction,
   if (!start(contraction) || !order() || !collectForward() || !isWorthwhile() ||
       !chooseSlices())
     return 0;
-  gone.insert(sorted.begin(), sorted.end());
+  gone.insert_range(llvm::make_first_range(members));
   replace();
   return slices;
 }

@@ -12,6 +12,7 @@
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Builders.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,7 +88,7 @@ bool RowSlicer::chooseSlices() {
   auto add = [&](ArrayRef<int64_t> shape) {
     shapes.insert(builder.getI64ArrayAttr(shape));
   };
-  for (Operation *op : sorted) {
+  for (Operation *op : llvm::make_first_range(members)) {
     add(getRowSizes(op));
     for (Value value : getReadValues(op)) {
       Operation *source = getSource(value);
@@ -124,10 +125,10 @@ bool RowSlicer::chooseSlices() {
 }
 
 /// Whether what is cut out and put together again is little beside what is
-/// never there as a whole.
+/// never there as a whole: the contraction, or in phases all that is wide.
 bool RowSlicer::isWorthwhile() {
-  int64_t copied = 0;
-  for (Operation *op : sorted) {
+  int64_t copied = 0, spared = 0;
+  for (Operation *op : llvm::make_first_range(members)) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
     for (OpOperand *input : linalgOp.getDpsInputOperands()) {
       Operation *source = getSource(input->get());
@@ -139,9 +140,9 @@ bool RowSlicer::isWorthwhile() {
     }
     if (!sums.contains(op))
       for (Value result : op->getResults())
-        copied += isWide(result) ? 0 : getBufferBytes(result);
+        (isWide(result) ? spared : copied) += getBufferBytes(result);
   }
-  return 2 * copied <= wideBytes;
+  return 2 * copied <= (inPhases ? spared : wideBytes);
 }
 
 /// The part of `value` that the slice of `op` reads through `map`.
@@ -181,12 +182,15 @@ Value RowSlicer::getPart(Value value, AffineMap map, Operation *op,
       getAsIndexOpFoldResult(builder.getContext(), sizes), strides);
 }
 
-/// What the current slice has made of `value`, a member's result in any shape;
-/// null if it is none.
-Value RowSlicer::getChunk(Value value, int64_t count) {
-  Value chunk = current.lookup(getRoot(value));
-  if (!chunk)
+/// What `slice` has made of `value`, a member's result in any shape; null if it
+/// is none.
+Value RowSlicer::getChunk(Value value, int64_t slice) {
+  Value root = getRoot(value);
+  auto made = parts.find(root);
+  if (made == parts.end() || sums.contains(root.getDefiningOp()))
     return {};
+  Value chunk = made->second[slice];
+  int64_t count = getStart(slice + 1) - getStart(slice);
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   ArrayRef<int64_t> rowShape = getRowShape(shape, rows);
   // Any slab of so many rows has this shape.
@@ -197,15 +201,12 @@ Value RowSlicer::getChunk(Value value, int64_t count) {
 
 /// A body that asks for its row gets that of the whole, unless to find elements
 /// of what is there a slice at a time.
-void RowSlicer::shiftIndices(Operation *op, Operation *clone,
+void RowSlicer::shiftIndices(Operation *op, Operation *clone, int64_t slice,
                              const Slab &slab) {
   SmallPtrSet<OpOperand *, 4> local;
-  int64_t count = 1;
-  for (int64_t size : slab.sizes)
-    count *= size;
   builder.setInsertionPoint(clone);
   clone->walk([&](tensor::ExtractOp extract) {
-    Value chunk = getChunk(extract.getTensor(), count);
+    Value chunk = getChunk(extract.getTensor(), slice);
     if (!chunk)
       return;
     extract.getTensorMutable().assign(chunk);
@@ -233,6 +234,36 @@ void RowSlicer::shiftIndices(Operation *op, Operation *clone,
     }
 }
 
+static bool isNarrow(Value value) {
+  Type element = getElementTypeOrSelf(value);
+  return element.isF16() || element.isBF16();
+}
+
+/// The product `op` of other operands, which adds up in f32.
+Operation *RowSlicer::cloneWidened(Operation *op, ArrayRef<Value> operands) {
+  auto product = cast<linalg::ContractOp>(op);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType())
+                  .clone(builder.getF32Type());
+  Value begin = operands.back();
+  if (begin.getType() != type)
+    begin = createZeros(builder, op->getLoc(), type);
+  return linalg::ContractOp::create(builder, op->getLoc(), TypeRange{type},
+                                    operands.drop_back(), begin,
+                                    product.getIndexingMaps());
+}
+
+/// `sum` in the type that the program gives it, rounded once.
+Value RowSlicer::narrow(Value sum, RankedTensorType type) {
+  if (sum.getType() == type)
+    return sum;
+  return createElementwise(
+      builder, sum.getLoc(), sum, type,
+      [&](OpBuilder &body, Location loc, ValueRange elements) -> Value {
+        return arith::TruncFOp::create(body, loc, type.getElementType(),
+                                       elements.front());
+      });
+}
+
 void RowSlicer::clone(Operation *op, int64_t slice) {
   int64_t start = getStart(slice), count = getStart(slice + 1) - start;
   Slab slab = *getSlab(getRowSizes(op), start, count);
@@ -247,12 +278,17 @@ void RowSlicer::clone(Operation *op, int64_t slice) {
     }
     if (begin)
       value = begin;
-    else if (Value chunk = getChunk(value, count))
+    else if (Value chunk = getChunk(value, slice))
       value = chunk;
     else
       value =
           getPart(value, linalgOp.getMatchingIndexingMap(&operand), op, slab);
     operands.push_back(value);
+  }
+  if (sums.contains(op) && isNarrow(op->getResult(0))) {
+    Operation *clone = cloneWidened(op, operands);
+    parts[op->getResult(0)].push_back(clone->getResult(0));
+    return;
   }
   Operation *clone = builder.clone(*op);
   clone->setOperands(operands);
@@ -261,21 +297,18 @@ void RowSlicer::clone(Operation *op, int64_t slice) {
                        .getDpsInitOperand(result.getResultNumber())
                        ->get()
                        .getType());
-  shiftIndices(op, clone, slab);
+  shiftIndices(op, clone, slice, slab);
   builder.setInsertionPointAfter(clone);
-  for (auto [result, part] : llvm::zip(op->getResults(), clone->getResults())) {
+  for (auto [result, part] : llvm::zip(op->getResults(), clone->getResults()))
     parts[result].push_back(part);
-    if (!sums.contains(op))
-      current[result] = part;
-  }
 }
 
 /// All rows of a member's result.
 Value RowSlicer::concatenate(OpResult result) {
   ArrayRef<Value> pieces = parts[result];
-  if (sums.contains(result.getOwner()))
-    return pieces.back();
   auto type = cast<RankedTensorType>(result.getType());
+  if (sums.contains(result.getOwner()))
+    return narrow(pieces.back(), type);
   ArrayRef<int64_t> rowShape = getRowShape(type.getShape(), rows);
   SmallVector<Value> flat;
   for (auto [slice, piece] : llvm::enumerate(pieces)) {
@@ -296,8 +329,8 @@ static void eraseDeadAliases(Value value) {
 
 /// Where sums over the rows are only added to another value, they begin with
 /// it: otherwise they would be there beside it until the last slice is done.
-void RowSlicer::findBegins() {
-  for (Operation *op : sorted) {
+void RowSlicer::findBegins(const Phase &phase) {
+  for (Operation *op : phase.sorted) {
     if (!sums.contains(op))
       continue;
     auto linalgOp = cast<linalg::LinalgOp>(op);
@@ -309,13 +342,13 @@ void RowSlicer::findBegins() {
       Operation *combiner = findCombiner(linalgOp, number);
       if (!addition || !isElementwiseSum(addition) || !combiner ||
           combiner->getName() != addition.getBody()->front().getName() ||
-          addition->hasAttr(RematDialect::policyAttrName) ||
+          addition->hasAttr(RematDialect::policyAttrName) || isNarrow(sum) ||
           !isZeroTensor(linalgOp.getDpsInitOperand(number)->get()))
         continue;
       Value other = addition->getOperand(addition->getOperand(0) == sum);
       Operation *maker = other.getDefiningOp();
       if (other == sum || isCallersSum(other) || additions.contains(addition) ||
-          (maker && !maker->isBeforeInBlock(sorted.front())))
+          (maker && !maker->isBeforeInBlock(phase.sorted.front())))
         continue;
       begins[sum] = other;
       additions[addition] = sum;
@@ -323,16 +356,18 @@ void RowSlicer::findBegins() {
   }
 }
 
-void RowSlicer::replace() {
-  findBegins();
-  unsigned level = getHighestMark();
-  Operation *end = sorted.back()->getNextNode();
-  Operation *before = sorted.back();
-  builder.setInsertionPoint(end);
+/// Makes all slices of a phase behind the last of its members.
+void RowSlicer::slice(Phase &phase) {
+  builder.setInsertionPoint(phase.end);
   for (int64_t slice = 0; slice < slices; ++slice)
-    for (Operation *op : sorted)
+    for (Operation *op : phase.sorted)
       clone(op, slice);
-  for (Operation *op : sorted)
+}
+
+/// Puts together what is read by others than members.
+void RowSlicer::concatenateRead(const Phase &phase) {
+  builder.setInsertionPoint(phase.end);
+  for (Operation *op : phase.sorted)
     for (OpResult result : op->getResults()) {
       bool outside = false;
       forEachReader(result, [&](Operation *reader) {
@@ -341,24 +376,36 @@ void RowSlicer::replace() {
       if (outside)
         result.replaceAllUsesWith(concatenate(result));
     }
-  StringAttr name = builder.getStringAttr(RematDialect::backwardAttrName);
-  if (level != 0) {
-    Attribute mark = getBackwardMark(builder.getContext(), level);
-    for (Operation *op = before->getNextNode(); op != end;
-         op = op->getNextNode())
-      op->setAttr(name, mark);
-    for (Operation *op : forward)
-      op->setAttr(name, mark);
+}
+
+void RowSlicer::replace() {
+  for (auto &[number, phase] : phases) {
+    findBegins(phase);
+    slice(phase);
   }
-  for (Operation *op : behind)
-    op->moveBefore(end);
+  // All slices are there: what is put together is for others.
+  StringRef name = RematDialect::backwardAttrName;
+  for (auto &[number, phase] : phases) {
+    concatenateRead(phase);
+    if (unsigned level = getHighestMark(phase)) {
+      Attribute mark = getBackwardMark(builder.getContext(), level);
+      for (Operation *op = phase.sorted.back()->getNextNode(); op != phase.end;
+           op = op->getNextNode())
+        op->setAttr(name, mark);
+      for (Operation *op : forward)
+        op->setAttr(name, mark);
+    }
+    for (Operation *op : phase.behind)
+      op->moveBefore(phase.end);
+  }
   for (auto &[addition, sum] : additions) {
     addition->getResult(0).replaceAllUsesWith(parts[sum].back());
     addition->erase();
   }
-  for (Operation *op : llvm::reverse(sorted)) {
-    for (Value result : op->getResults())
-      eraseDeadAliases(result);
-    op->erase();
-  }
+  for (auto &[number, phase] : llvm::reverse(phases))
+    for (Operation *op : llvm::reverse(phase.sorted)) {
+      for (Value result : op->getResults())
+        eraseDeadAliases(result);
+      op->erase();
+    }
 }

@@ -13,7 +13,8 @@
 // The slices are fixed by the shapes, so that no budget or number of threads
 // changes a result. They are so large that the library's contractions lose
 // nothing. Smaller ones take fewer bytes and more time: functions that have
-// them are alternatives, from which the plan chooses.
+// them are alternatives, from which the plan chooses. So are functions in which
+// hidden layers, whose gradients are made much later, are done in slices, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,10 +38,11 @@ using namespace mlir;
 using namespace remat;
 
 namespace {
-/// A copy of a function that is to have slices of another size.
+/// A copy of a function that is to have other slices.
 struct SlicedCopy {
   func::FuncOp original;
   int64_t rows;
+  bool slicesHidden;
   SmallVector<func::FuncOp> functions;
 };
 
@@ -56,11 +58,10 @@ struct SliceRows : remat::impl::SliceRowsPassBase<SliceRows> {
     }
     SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
     SmallVector<func::FuncOp> forms = findForms();
-    SmallVector<SlicedCopy> copies;
-    if (alternatives)
-      copies = copyForms(forms);
+    SmallVector<SlicedCopy> copies = copyForms(forms);
     for (func::FuncOp function : functions)
-      counts[function] = slice(function, getRows(function, rows));
+      counts[function] =
+          slice(function, getRows(function, rows), /*slicesHidden=*/false);
     if (rows != 0)
       for (func::FuncOp form : forms)
         setRows(form, rows);
@@ -74,14 +75,14 @@ private:
     return asked != 0 ? asked : getTargetFacts(function).getSliceRows();
   }
   static void setRows(func::FuncOp function, int64_t rows) {
-    if (rows != getRows(function, 0))
+    if (rows != getRows(function, 0) || function->hasAttr(slicesHiddenAttrName))
       function->setAttr(sliceRowsAttrName,
                         Builder(function).getI64IntegerAttr(rows));
   }
 
   SmallVector<func::FuncOp> findForms();
   SmallVector<SlicedCopy> copyForms(ArrayRef<func::FuncOp> forms);
-  int64_t slice(func::FuncOp function, int64_t sliceRows);
+  int64_t slice(func::FuncOp function, int64_t sliceRows, bool slicesHidden);
   int64_t countSlices(ArrayRef<func::FuncOp> functions);
   void keepIfFiner(SlicedCopy &copy);
 
@@ -106,20 +107,34 @@ SmallVector<func::FuncOp> SliceRows::findForms() {
   return forms;
 }
 
-/// All that may be sliced more finely, as it is before anything is sliced.
+/// All that may have more slices, as it is before anything is sliced.
 SmallVector<SlicedCopy> SliceRows::copyForms(ArrayRef<func::FuncOp> forms) {
   SmallVector<SlicedCopy> copies;
-  for (int64_t finer : SliceTuning::finerSlices)
+  auto copy = [&](func::FuncOp form, int64_t rows, bool slicesHidden) {
+    std::string suffix = ("_slices_of_" + Twine(rows)).str();
+    if (slicesHidden)
+      suffix += "_hidden";
+    copies.push_back({form, rows, slicesHidden, cloneWithBodies(form, suffix)});
+  };
+  auto copyAll = [&](int64_t finer, bool slicesHidden) {
     for (func::FuncOp form : forms)
       if (int64_t fewer = getRows(form, rows) / finer; fewer > 0)
-        copies.push_back(
-            {form, fewer,
-             cloneWithBodies(form, ("_slices_of_" + Twine(fewer)).str())});
+        copy(form, fewer, slicesHidden);
+  };
+  if (hidden)
+    copyAll(1, /*slicesHidden=*/true);
+  if (alternatives)
+    for (int64_t finer : SliceTuning::finerSlices) {
+      copyAll(finer, /*slicesHidden=*/false);
+      if (hidden)
+        copyAll(finer, /*slicesHidden=*/true);
+    }
   return copies;
 }
 
 /// Slices what is wide in `function`, and counts the slices.
-int64_t SliceRows::slice(func::FuncOp function, int64_t sliceRows) {
+int64_t SliceRows::slice(func::FuncOp function, int64_t sliceRows,
+                         bool slicesHidden) {
   if (!llvm::hasSingleElement(function.getBody()))
     return 0;
   Block &body = function.getBody().front();
@@ -130,6 +145,9 @@ int64_t SliceRows::slice(func::FuncOp function, int64_t sliceRows) {
   for (linalg::ContractOp contraction : contractions)
     if (!gone.contains(contraction)) {
       int64_t slices = RowSlicer(body, sliceRows).run(contraction, gone);
+      if (slices == 0 && slicesHidden)
+        slices = RowSlicer(body, sliceRows, /*inPhases=*/true)
+                     .run(contraction, gone);
       numSliced += slices != 0;
       count += slices;
     }
@@ -147,7 +165,7 @@ int64_t SliceRows::countSlices(ArrayRef<func::FuncOp> functions) {
 /// and erases it otherwise.
 void SliceRows::keepIfFiner(SlicedCopy &copy) {
   for (func::FuncOp each : copy.functions)
-    counts[each] = slice(each, copy.rows);
+    counts[each] = slice(each, copy.rows, copy.slicesHidden);
   if (countSlices(copy.functions) <=
       countSlices(collectWithBodies(copy.original))) {
     for (func::FuncOp each : copy.functions) {
@@ -156,6 +174,9 @@ void SliceRows::keepIfFiner(SlicedCopy &copy) {
     }
     return;
   }
+  if (copy.slicesHidden)
+    copy.functions.front()->setAttr(slicesHiddenAttrName,
+                                    UnitAttr::get(&getContext()));
   setRows(copy.functions.front(), copy.rows);
   last->setAttr(RematDialect::alternativeAttrName,
                 FlatSymbolRefAttr::get(copy.functions.front()));

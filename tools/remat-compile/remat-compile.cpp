@@ -344,7 +344,8 @@ static void printSummary(raw_ostream &os, GraphOp graph,
   if (summary.batchParts > 1)
     os << ", batch in " << summary.batchParts << " parts";
   if (summary.sliceRows != 0)
-    os << ", slices of " << summary.sliceRows << " rows";
+    os << ", slices of " << summary.sliceRows << " rows"
+       << (summary.slicesHidden ? ", hidden layers too" : "");
   if (summary.foldedLayers > 0)
     os << ", " << summary.foldedLayers << " layers as loops";
   os << "; " << graph.getArgumentTypes().size() << " arguments ("

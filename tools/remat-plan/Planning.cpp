@@ -230,6 +230,7 @@ static void record(GraphPlan plan, Outcome &outcome) {
   outcome.microbatchOrder = plan.microbatchOrder;
   outcome.batchParts = plan.batchParts;
   outcome.sliceRows = plan.sliceRows;
+  outcome.slicesHidden = plan.slicesHidden;
   outcome.foldedLayers = plan.foldedLayers;
   outcome.cutShort = plan.solution.cutShort;
   if (plan.options.budget.kind == BudgetRequest::Kind::Smallest)

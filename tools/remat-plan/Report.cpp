@@ -87,6 +87,8 @@ json::Value plan::toJson(const Outcome &outcome) {
     object["batch_parts"] = outcome.batchParts;
   if (outcome.sliceRows != 0)
     object["slice_rows"] = outcome.sliceRows;
+  if (outcome.slicesHidden)
+    object["slices_hidden"] = true;
   if (outcome.foldedLayers > 0)
     object["folded_layers"] = outcome.foldedLayers;
   if (outcome.smallestFeasible)
@@ -110,7 +112,8 @@ void plan::print(const Outcome &outcome, raw_ostream &os) {
     if (outcome.batchParts > 1)
       os << ", batch in " << outcome.batchParts << " parts";
     if (outcome.sliceRows != 0)
-      os << ", slices of " << outcome.sliceRows << " rows";
+      os << ", slices of " << outcome.sliceRows << " rows"
+         << (outcome.slicesHidden ? ", hidden layers too" : "");
     if (outcome.foldedLayers > 0)
       os << ", " << outcome.foldedLayers << " layers as loops";
     os << formatv(", {0} without rematerialization; extra time +{1:f2}% (bound "

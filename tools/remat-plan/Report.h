@@ -37,6 +37,8 @@ struct Outcome {
   int64_t batchParts = 1;
   /// Rows of slices of wide values; 0 for those that the target asks for.
   int64_t sliceRows = 0;
+  /// Whether hidden layers are done in such slices, too.
+  bool slicesHidden = false;
   /// How many layers are iterations of loops, by '--fold-layers'.
   int64_t foldedLayers = 0;
   bool isModel = false;

@@ -129,6 +129,8 @@ static json::Object toJson(const RunReport &run) {
     object["batch_parts"] = run.summary.batchParts;
   if (run.summary.sliceRows != 0)
     object["slice_rows"] = run.summary.sliceRows;
+  if (run.summary.slicesHidden)
+    object["slices_hidden"] = true;
   if (run.summary.foldedLayers > 0)
     object["folded_layers"] = run.summary.foldedLayers;
   if (run.infeasible) {
@@ -222,7 +224,8 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
   for (const RunReport &run : runs)
     if (run.summary.sliceRows != 0)
       os << "budget " << run.describeBudget() << ": slices of "
-         << run.summary.sliceRows << " rows\n";
+         << run.summary.sliceRows << " rows"
+         << (run.summary.slicesHidden ? ", hidden layers too\n" : "\n");
   for (const RunReport &run : runs)
     if (run.summary.foldedLayers > 0)
       os << "budget " << run.describeBudget() << ": "

@@ -326,7 +326,8 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
   bool same = all_of(runs, [&](const RunReport &run) {
     std::string order = run.summary.microbatchOrder + " " +
                         std::to_string(run.summary.batchParts) + " " +
-                        std::to_string(run.summary.sliceRows);
+                        std::to_string(run.summary.sliceRows) + " " +
+                        std::to_string(run.summary.slicesHidden);
     return run.summary.packedValues > 0 ||
            hashes.try_emplace(order, run.resultHash).first->second ==
                run.resultHash;

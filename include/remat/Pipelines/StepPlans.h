@@ -33,10 +33,12 @@ struct PlannedStep {
   /// Without recomputation, with the plan, and what no plan is faster than.
   int64_t baseTime = 0, time = 0, lowerBound = 0;
   /// The order of microbatches, in how many parts the batch is done, the rows
-  /// of slices, and how many layers are iterations of loops: numbers of tasks
-  /// are the same in plans that agree in all of them.
+  /// of slices, whether hidden layers have them, too, and how many layers are
+  /// iterations of loops: numbers of tasks are the same in plans that agree in
+  /// all of them.
   std::string microbatchOrder;
   int64_t batchParts = 1, sliceRows = 0, foldedLayers = 0;
+  bool slicesHidden = false;
   /// When each entry ran, or empty.
   std::vector<remat_entry_span> measured;
 

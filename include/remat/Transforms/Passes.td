@@ -667,6 +667,13 @@ def SliceRowsPass : Pass<"remat-slice-rows", "::mlir::ModuleOp"> {
     larger than its factors. With `alternatives`, copies of the function, of its
     alternatives and of the bodies of their loops that have smaller slices become
     alternatives, too (`remat.alternative`), if they have more slices.
+
+    With `hidden`, so do copies in which hidden layers are sliced, too: wide
+    contractions whose readers are forward and backward operations far apart.
+    Forward readers are done for each slice where they stand, and backward
+    readers where they stand, with what is wide and made there. Slices are the
+    same in both, and each is a value of its own, so a plan keeps some and makes
+    others again. More of them may be copied: half of all that is wide.
   }];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"\"main\"",
@@ -674,7 +681,9 @@ def SliceRowsPass : Pass<"remat-slice-rows", "::mlir::ModuleOp"> {
     Option<"rows", "rows", "int64_t", /*default=*/"0",
            "Rows of a slice; 0 for those that the target asks for">,
     Option<"alternatives", "alternatives", "bool", /*default=*/"false",
-           "Whether to make alternatives that have smaller slices">
+           "Whether to make alternatives that have smaller slices">,
+    Option<"hidden", "hidden", "bool", /*default=*/"false",
+           "Whether to make alternatives in which hidden layers are sliced, too">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect",

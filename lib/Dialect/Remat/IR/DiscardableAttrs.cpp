@@ -145,6 +145,7 @@ static constexpr AttrRule attrRules[] = {
     {batchPartsAttrName, OnFunction, isPositive, "a positive number of parts"},
     {secondPlansAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
     {sliceRowsAttrName, OnFunction, isPositive, "a positive number of rows"},
+    {slicesHiddenAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
     {foldedLayersAttrName, OnFunction, isPositive,
      "a positive number of layers"},
     {RematDialect::stacksNothingAttrName, OnOperation, is<UnitAttr>,

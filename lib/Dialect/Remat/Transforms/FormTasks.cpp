@@ -213,7 +213,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
         StringRef(RematDialect::alternativeAttrName),
         StringRef(RematDialect::microbatchOrderAttrName),
         StringRef(batchPartsAttrName), StringRef(sliceRowsAttrName),
-        StringRef(foldedLayersAttrName)})
+        StringRef(slicesHiddenAttrName), StringRef(foldedLayersAttrName)})
     if (Attribute value = func->getAttr(name))
       graph->setAttr(name, value);
   Block &body = graph.getBody().front();

@@ -107,6 +107,7 @@ llvm::Expected<GraphPlan> StepPlanner::findOne(Choice &choice,
   plan->hasSecondPlans = choice.graph->hasAttr(secondPlansAttrName);
   if (auto rows = choice.graph->getAttrOfType<IntegerAttr>(sliceRowsAttrName))
     plan->sliceRows = rows.getInt();
+  plan->slicesHidden = choice.graph->hasAttr(slicesHiddenAttrName);
   if (auto layers =
           choice.graph->getAttrOfType<IntegerAttr>(foldedLayersAttrName))
     plan->foldedLayers = layers.getInt();
@@ -207,7 +208,8 @@ llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
     graph.emitRemark() << "convolutions have the plans with less workspace";
   if (options.explain && planned && best->sliceRows != 0)
     graph.emitRemark() << "wide values are made in slices of "
-                       << best->sliceRows << " rows";
+                       << best->sliceRows << " rows"
+                       << (best->slicesHidden ? ", hidden layers too" : "");
   if (options.explain && planned && best->foldedLayers > 0)
     graph.emitRemark() << best->foldedLayers << " layers are loops";
   best->saveAllPeak = whole->saveAllPeak;

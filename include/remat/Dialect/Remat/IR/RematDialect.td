@@ -62,6 +62,7 @@ def Remat_Dialect : Dialect {
     | `remat.batch_parts` | functions, graphs | positive integer | in how many parts the function does its batch | `remat-split-batch`, `remat-form-tasks` | reports |
     | `remat.second_plans` | graphs | unit | this alternative to a graph has `remat.plans` with less workspace | `remat-choose-implementations` | `remat-plan` |
     | `remat.slice_rows` | functions, graphs | positive integer | how many rows slices of wide values have, where these are other than those that the target asks for | `remat-slice-rows`, `remat-form-tasks` | reports |
+    | `remat.slices_hidden` | functions, graphs | unit | hidden layers are done in slices of rows, too | `remat-slice-rows`, `remat-form-tasks` | reports |
     | `remat.folded_layers` | functions, graphs | positive integer | how many layers are iterations of loops | `remat-fold-layers`, `remat-form-tasks` | planning, reports |
     | `remat.stacks_nothing` | | unit | on a `remat.loop`: its derivative makes what it reads of an iteration again, and the loop stacks nothing for it but what it carries | `remat-layer-microbatches`, `remat-split-batch` | `remat-differentiate` |
     | `remat.phase` | function arguments only | integer, not negative | the first call of a step in several calls that is given the argument | user | `remat-separate-backward`, the verifier of `remat.graph` |

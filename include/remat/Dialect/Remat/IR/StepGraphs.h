@@ -37,6 +37,10 @@ inline constexpr llvm::StringLiteral secondPlansAttrName = "remat.second_plans";
 /// other than those that the target asks for.
 inline constexpr llvm::StringLiteral sliceRowsAttrName = "remat.slice_rows";
 
+/// On functions and graphs: hidden layers are done in slices of rows, too.
+inline constexpr llvm::StringLiteral slicesHiddenAttrName =
+    "remat.slices_hidden";
+
 /// On functions and graphs: the number of layers that are iterations of loops,
 /// see remat-fold-layers.
 inline constexpr llvm::StringLiteral foldedLayersAttrName =

@@ -97,6 +97,8 @@ struct GraphPlan {
   bool hasSecondPlans = false;
   /// Rows of slices of wide values; 0 for those that the target asks for.
   int64_t sliceRows = 0;
+  /// Whether hidden layers are done in such slices, too.
+  bool slicesHidden = false;
   /// How many layers are iterations of loops, by `fold-layers`.
   int64_t foldedLayers = 0;
   /// Of which copy of a graph with loops this is a plan: what the loops keep,
