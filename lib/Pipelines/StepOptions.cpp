@@ -483,8 +483,9 @@ static std::vector<StepOptionInfo> makeTable() {
       .add("slice-rows", TasksStage, MEMBER(sliceRows), SliceRowsSyntax(),
            "Make values that are wider than what they are made of, such as a "
            "language model's logits, N rows at a time; fewer rows take fewer "
-           "bytes and more time. 'auto' plans several numbers and takes the "
-           "best one within the budget")
+           "bytes and more time. Hidden layers are done N rows at a time, too, "
+           "where that is best within the budget. 'auto' plans several numbers "
+           "and takes the best one within the budget")
       .choices = [] {
     return std::vector<OptionChoice>{
         {"target", "as many as the target asks for"},

@@ -145,6 +145,7 @@ public:
   int64_t countReadBytes();
 
   unsigned run() {
+    findScores();
     choose();
     limitDepth();
     apply();
@@ -153,6 +154,14 @@ public:
 
 private:
   DenseSet<Value> collectNeeded();
+  void findScores();
+  /// How long a chain that ends with `op` may be. Scores of attention are one
+  /// kernel with what reads them: what masks, scales and drops them is one
+  /// chain, and nowhere in memory.
+  unsigned getMaxDepth(Operation *op) const {
+    return scores.contains(op) ? RecomputeTuning::scoreChains * maxDepth
+                               : maxDepth;
+  }
   void choose();
   int64_t countAdded(Operation *op, const DenseSet<Value> &needed,
                      unsigned depth);
@@ -164,6 +173,9 @@ private:
   unsigned maxDepth;
   OpBuilder builder;
   DenseSet<Operation *> chosen;
+  /// Batches of contractions that are larger than their factors, and what is
+  /// made of them element by element.
+  DenseSet<Operation *> scores;
   /// What stands for a forward value in the backward computation of a level:
   /// what an inner derivative makes is not kept for an outer one.
   DenseMap<std::pair<Value, unsigned>, Value> replacements;
@@ -194,6 +206,26 @@ int64_t CheapRecomputation::countAdded(Operation *op,
     added += bytes;
   }
   return added;
+}
+
+void CheapRecomputation::findScores() {
+  for (Operation &op : body) {
+    if (isBackward(&op) || !isCheapToRecompute(&op))
+      continue;
+    auto getElements = [](Value value) {
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      return type ? type.getNumElements() : 0;
+    };
+    auto isOfScores = [&](Value value) {
+      Operation *producer = getMade(value).getDefiningOp();
+      return producer && scores.contains(producer) &&
+             getElements(value) == getElements(op.getResult(0));
+    };
+    if (isExpandingContraction(&op) ||
+        (isa<linalg::GenericOp>(op) &&
+         llvm::any_of(op.getOperands(), isOfScores)))
+      scores.insert(&op);
+  }
 }
 
 /// What the backward computation reads.
@@ -227,7 +259,7 @@ void CheapRecomputation::choose() {
       continue;
     // What joins tensors fuses into nothing: half of it is too little for a
     // pass over memory.
-    int64_t added = countAdded(&op, needed, maxDepth);
+    int64_t added = countAdded(&op, needed, getMaxDepth(&op));
     if (added > bytes / 2 || (isa<tensor::ConcatOp>(op) && 2 * added == bytes))
       continue;
     chosen.insert(&op);
@@ -238,9 +270,7 @@ void CheapRecomputation::choose() {
 
 /// A long chain would have to be made anew from its beginning, and kept, before
 /// the first backward operation runs. What is small beside what is made of it
-/// does not lengthen a chain: scaled keys beside scores. Nor do contractions
-/// that are larger than their factors, as a chain begins there: scores, with a
-/// mask, exponentials, probabilities, and what a dropout leaves of them.
+/// does not lengthen a chain: scaled keys beside scores.
 void CheapRecomputation::limitDepth() {
   DenseMap<Operation *, unsigned> depths;
   for (Operation &op : body) {
@@ -254,9 +284,9 @@ void CheapRecomputation::limitDepth() {
           producer && getKeptBytes(root) > bytes / RecomputeTuning::smallShare)
         depth = std::max(depth, depths.lookup(producer));
     }
-    if (isCast(&op) || isExpandingContraction(&op))
+    if (isCast(&op))
       depths[&op] = depth;
-    else if (depth == maxDepth)
+    else if (depth == getMaxDepth(&op))
       chosen.erase(&op);
     else
       depths[&op] = depth + 1;

@@ -17,6 +17,9 @@ struct RecomputeTuning {
   static constexpr int64_t minBytes = 4096;
   /// A value of an eighth of the bytes of another is small beside it.
   static constexpr int64_t smallShare = 8;
+  /// How many times longer chains of scores may be than others: the time to
+  /// find what one reads doubles with each step.
+  static constexpr unsigned scoreChains = 2;
   /// Sums of contractions that are short enough to be made again, as those of
   /// attention's scores: with what reads them they are one kernel and never in
   /// memory.

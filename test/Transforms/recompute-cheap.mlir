@@ -150,3 +150,56 @@ func.func @joined(%x: tensor<4096xf32>, %y: tensor<2048xf32>, %z: tensor<2048x8x
   } -> tensor<6144xf32>
   return %a, %b, %c : tensor<6144xf32>, tensor<4096xf32>, tensor<6144xf32>
 }
+
+// A chain that begins with scores may be longer: one kernel makes all of it.
+// CHECK-LABEL: @scores
+// CHECK: linalg.contract
+// CHECK: linalg.contract {{.*}} {remat.backward}
+// CHECK: math.tanh
+// CHECK: math.atan
+// CHECK: linalg.generic {{.*}} attrs = {remat.backward}
+// SHORT-LABEL: @scores
+// SHORT: linalg.contract
+// SHORT-NOT: linalg.contract
+// SHORT: return
+#id3 = affine_map<(b, i, j) -> (b, i, j)>
+#q = affine_map<(b, i, j, d) -> (b, i, d)>
+#k = affine_map<(b, i, j, d) -> (b, j, d)>
+#qk = affine_map<(b, i, j, d) -> (b, i, j)>
+func.func @scores(%x: tensor<2x64x8xf32>, %y: tensor<2x64x8xf32>, %g: tensor<2x64x64xf32>) -> (tensor<2x64x64xf32>, tensor<2x64x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %z = tensor.empty() : tensor<2x64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%z : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+  %s = linalg.contract indexing_maps = [#q, #k, #qk] ins(%x, %y : tensor<2x64x8xf32>, tensor<2x64x8xf32>) outs(%f : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+  %a = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s : tensor<2x64x64xf32>) outs(%z : tensor<2x64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.tanh %i : f32
+    linalg.yield %r : f32
+  } -> tensor<2x64x64xf32>
+  %b = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%a : tensor<2x64x64xf32>) outs(%z : tensor<2x64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.exp %i : f32
+    linalg.yield %r : f32
+  } -> tensor<2x64x64xf32>
+  %c = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%b : tensor<2x64x64xf32>) outs(%z : tensor<2x64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.sin %i : f32
+    linalg.yield %r : f32
+  } -> tensor<2x64x64xf32>
+  %d = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%c : tensor<2x64x64xf32>) outs(%z : tensor<2x64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.cos %i : f32
+    linalg.yield %r : f32
+  } -> tensor<2x64x64xf32>
+  %e = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%d : tensor<2x64x64xf32>) outs(%z : tensor<2x64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.atan %i : f32
+    linalg.yield %r : f32
+  } -> tensor<2x64x64xf32>
+  %h = linalg.generic {indexing_maps = [#id3, #id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%e, %g : tensor<2x64x64xf32>, tensor<2x64x64xf32>) outs(%z : tensor<2x64x64xf32>) attrs = {remat.backward} {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %r = arith.mulf %i, %j : f32
+    linalg.yield %r : f32
+  } -> tensor<2x64x64xf32>
+  return %e, %h : tensor<2x64x64xf32>, tensor<2x64x64xf32>
+}

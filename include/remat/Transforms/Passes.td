@@ -541,7 +541,8 @@ def RecomputeCheapPass
 
     Values with a tag or a policy are left to the planner. A chain of such
     values is cut after `max-depth` of them, casts not counted: making it anew
-    all at once would take as much memory as keeping it.
+    all at once would take as much memory as keeping it. One that begins with a
+    batch of contractions may be twice as long: one kernel makes all of it.
   }];
   let dependentDialects = ["::remat::RematDialect"];
   let options = [

@@ -501,8 +501,12 @@ bool ClusterGrower::isWorthwhile() {
       (isBlocked && rows == std::max(lastSize, summedRows)))
     return false;
   blockRows = chooseBlockRows(lastSize, rowBytes, target);
-  bool areEnough =
-      !isBlocked || blockRows >= std::min(lastSize, target.getMinBlockRows());
+  int64_t fewest = std::min(lastSize, target.getMinBlockRows());
+  // The scores of a long sequence do not fit into the fast memory of a tile,
+  // and are far larger as a whole. Where rows are kept whole, some are.
+  if (isBlocked && target.getRowBytes() <= target.getBlockBytes())
+    blockRows = std::max(blockRows, fewest);
+  bool areEnough = !isBlocked || blockRows >= fewest;
   // Rows of no whole tiles of columns are left as they are where they fit.
   if (rowBytes > target.getBlockBytes() / target.getBlockRows() &&
       target.getRowBytes() > target.getBlockBytes() &&
