@@ -204,7 +204,8 @@ json::Value toJson(const Frontier &frontier) {
 
 void print(const Frontier &frontier, raw_ostream &os) {
   bool hasArenas = !frontier.points.empty() && frontier.points[0].arenaBytes;
-  os << "        budget " << (hasArenas ? "         arena " : "")
+  os << "sizes in bytes\n        budget "
+     << (hasArenas ? "         arena " : "")
      << "          peak     TDI %    work %   bound %  planner\n";
   for (const FrontierPoint &point : frontier.points) {
     const Solution &solution = point.solution;

@@ -72,7 +72,7 @@ class Trial:
             raise Failure("refused", f"{what}: {errors[0]}", command)
         with open(self.folder + "/report.json") as file:
             report = json.load(file)
-        rows = report if isinstance(report, list) else [report]
+        rows = [report, *report["further_budgets"]]
         for row in rows:
             for place in ("", "host_"):
                 peaks = [row[f"{kind}_{place}peak_bytes"] for kind in ("planned", "simulated", "measured")]

@@ -20,9 +20,17 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
 
+#include <chrono>
+
 using namespace llvm;
 using namespace remat;
 using namespace remat::tools;
+
+double tools::now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 //===----------------------------------------------------------------------===//
 // The command line

@@ -34,6 +34,9 @@ int runMain(int argc, char **argv, llvm::StringLiteral tool,
             llvm::function_ref<llvm::cl::OptionCategory &()> getCategory,
             llvm::function_ref<llvm::Error()> run);
 
+/// Seconds since some moment.
+double now();
+
 /// A context with remat's dialects whose diagnostics go to standard error,
 /// with the lines of the model that they are about.
 class ModelReader {

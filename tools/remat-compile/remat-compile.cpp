@@ -21,11 +21,13 @@
 #include "common/PlanFlags.h"
 #include "common/ReportFlag.h"
 #include "common/StepFlags.h"
+#include "common/SummaryJson.h"
 
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Codegen/HeaderEmitter.h"
 #include "remat/Support/OutputFiles.h"
 #include "remat/Target/Target.h"
+#include "remat/Utils/Utf8.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -51,6 +53,10 @@ struct Options {
   cl::opt<std::string> headerFile{"header", cl::cat(category),
                                   cl::value_desc("file"),
                                   cl::desc("Write a C header here")};
+  cl::opt<std::string> jsonFile{"json", cl::cat(category),
+                                cl::value_desc("file"),
+                                cl::desc("Write what is known of the placed "
+                                         "step, in JSON")};
   ChoiceFlag<Output> emit{"emit", cl::init(Output::Object), cl::cat(category),
                           cl::desc("What to write:")};
   cl::opt<bool> assembly{"S", cl::cat(category),
@@ -81,9 +87,10 @@ static Options &options() {
   return options;
 }
 
-static std::array<OutputFlag, 3> getOutputFlags() {
+static std::array<OutputFlag, 4> getOutputFlags() {
   return {{{"-o", options().outputFile},
            {"--header", options().headerFile},
+           {"--json", options().jsonFile},
            {"--report", options().report.getFile()}}};
 }
 
@@ -112,9 +119,11 @@ static Error checkOptions() {
       return makeError("'-S' contradicts '--emit'");
     options().emit = Output::Assembly;
   }
-  if (options().emit < Output::Placed && !options().headerFile.empty())
-    return makeError("'--header' describes a placed step, but '--emit' stops "
-                     "before");
+  for (const cl::opt<std::string> *file :
+       {&options().headerFile, &options().jsonFile})
+    if (options().emit < Output::Placed && !file->empty())
+      return makeError("'--" + file->ArgStr +
+                       "' describes a placed step, but '--emit' stops before");
   if (options().emit < Output::Placed)
     if (Error error = options().report.refuse(
             "it shows a placed step, but '--emit' stops before"))
@@ -155,6 +164,19 @@ static Error checkUnused(unsigned stages, StringRef why) {
   return options().flags.refuseStages(stages, why);
 }
 
+namespace {
+/// What is known of a step beside its code.
+struct Facts {
+  /// Only if the step is placed.
+  std::optional<StepSummary> summary;
+  PlanDetails details;
+  /// For the report.
+  std::vector<PlannedStep> plans;
+  /// Unset if the input was planned already.
+  std::optional<double> planSeconds;
+};
+} // namespace
+
 /// Plans the graph, and finds out what was asked about that. `found` is the
 /// plan.
 static Error plan(GraphOp &graph, PlanDetails &details, GraphPlan &found) {
@@ -178,6 +200,7 @@ static Error plan(GraphOp &graph, PlanDetails &details, GraphPlan &found) {
   plan.listsDecisions = options().report.isGiven();
   if (Error error = planGraph(graph, plan, &found))
     return error;
+  details.describeLink(found.problem, options().step);
   return flags.explainPlan(found.problem, found.solution.plan, details);
 }
 
@@ -200,11 +223,8 @@ collectPlans(mlir::ModuleOp tasks, mlir::ModuleOp module,
       makePlannedStep(PlanOrigin::Chosen, std::move(*report), found));
 }
 
-/// Brings the module to the level that is to be written, L4 at most. Returns
-/// what is known of the step if it is then placed. `plans` are for the report.
-static Expected<std::optional<StepSummary>>
-compile(mlir::ModuleOp module, PlanDetails &details,
-        std::vector<PlannedStep> &plans) {
+/// Brings the module to the level that is to be written, L4 at most.
+static Expected<Facts> compile(mlir::ModuleOp module) {
   constexpr unsigned toTasks = ImportStage | JointStage | TasksStage;
   const Options &given = options();
   if (module.getOps<GraphOp>().empty()) {
@@ -214,8 +234,9 @@ compile(mlir::ModuleOp module, PlanDetails &details,
                  toTasks, "the input is already a graph of tasks")) {
     return std::move(error);
   }
+  Facts facts;
   if (given.emit <= Output::Tasks)
-    return std::nullopt;
+    return facts;
   GraphOp graph = getOnlyGraph(module);
   if (!graph)
     return makeError("could not compile " + given.inputFile);
@@ -232,22 +253,26 @@ compile(mlir::ModuleOp module, PlanDetails &details,
       return std::move(error);
     if (Error error = refusePlanFlags(why))
       return std::move(error);
-  } else if (Error error = plan(graph, details, found)) {
-    return std::move(error);
+  } else {
+    double start = now();
+    if (Error error = plan(graph, facts.details, found))
+      return std::move(error);
+    facts.planSeconds = now() - start;
   }
   if (given.emit == Output::Planned)
-    return std::nullopt;
-  if (graph.getArenaBytes())
-    return summarizeStep(graph);
-  Expected<StepSummary> summary =
-      placeModule(module, given.step.plan.reuseResultBuffers);
-  if (!summary)
-    return summary.takeError();
+    return facts;
+  if (graph.getArenaBytes()) {
+    facts.summary = summarizeStep(graph);
+    return facts;
+  }
+  if (Error error = placeModule(module, given.step.plan.reuseResultBuffers)
+                        .moveInto(facts.summary))
+    return std::move(error);
   if (given.report.isGiven())
-    if (Error error =
-            collectPlans(*tasks, module, found, details).moveInto(plans))
+    if (Error error = collectPlans(*tasks, module, found, facts.details)
+                          .moveInto(facts.plans))
       return std::move(error);
-  return *summary;
+  return facts;
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,7 +324,8 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
   return files;
 }
 
-static Error writeFiles(const Files &contents, ArrayRef<PlannedStep> plans) {
+static Error writeFiles(const Files &contents, const Facts &facts,
+                        json::Value report) {
   auto writeTo = [](ArrayRef<char> bytes) {
     return [=](raw_ostream &os) { os.write(bytes.data(), bytes.size()); };
   };
@@ -309,8 +335,13 @@ static Error writeFiles(const Files &contents, ArrayRef<PlannedStep> plans) {
   if (!options().headerFile.empty())
     if (Error error = files.add(options().headerFile, writeTo(contents.header)))
       return error;
+  if (!options().jsonFile.empty())
+    if (Error error = files.add(options().jsonFile, [&](raw_ostream &os) {
+          os << formatv("{0:2}", report) << '\n';
+        }))
+      return error;
   if (Error error = options().report.addTo(
-          files, plans, ReportFlag::getTitle(options().inputFile)))
+          files, facts.plans, ReportFlag::getTitle(options().inputFile)))
     return error;
   return files.commit();
 }
@@ -323,6 +354,28 @@ static int64_t sumBytes(mlir::TypeRange types) {
       if (auto dtype = codegen::getDtype(tensor.getElementType()))
         bytes += tensor.getNumElements() * int64_t(remat_dtype_bytes(*dtype));
   return bytes;
+}
+
+/// The keys are those of the same figures in reports of remat-run.
+static json::Object makeJson(GraphOp graph, const Facts &facts) {
+  const StepFlags &flags = options().flags;
+  json::Object object{
+      {"schema", "remat.compile/1"},
+      {"model", toUtf8(ReportFlag::getTitle(options().inputFile))},
+      {"name", options().step.name},
+      {"argument_bytes", sumBytes(graph.getArgumentTypes())},
+      {"result_bytes", sumBytes(graph.getResultTypes())}};
+  addSummary(object, *facts.summary);
+  if (graph.getStateBytes())
+    object["planned_state_bytes"] = facts.summary->stateBytes;
+  if (facts.planSeconds) {
+    object["planner"] = options().step.plan.planner;
+    object["requested_budget"] =
+        flags.isGiven("budget") ? flags.getText("budget") : "none";
+    object["plan_seconds"] = *facts.planSeconds;
+  }
+  facts.details.addTo(object);
+  return object;
 }
 
 static void printSummary(raw_ostream &os, GraphOp graph,
@@ -357,27 +410,30 @@ static void printSummary(raw_ostream &os, GraphOp graph,
 }
 
 static Error runTool() {
+  double start = now();
   if (Error error = checkOptions())
     return error;
   ModelReader reader;
   auto module = reader.read(options().inputFile);
   if (!module)
     return module.takeError();
-  PlanDetails details;
-  std::vector<PlannedStep> plans;
-  Expected<std::optional<StepSummary>> summary =
-      compile(**module, details, plans);
-  if (!summary)
-    return summary.takeError();
+  Expected<Facts> facts = compile(**module);
+  if (!facts)
+    return facts.takeError();
   std::string text;
   raw_string_ostream stream(text);
-  if (*summary)
-    printSummary(stream, getOnlyGraph(**module), **summary);
-  details.print(stream);
+  json::Object report;
+  if (facts->summary) {
+    GraphOp graph = getOnlyGraph(**module);
+    printSummary(stream, graph, *facts->summary);
+    report = makeJson(graph, *facts);
+  }
+  facts->details.print(stream);
   Expected<Files> files = makeFiles(**module);
   if (!files)
     return files.takeError();
-  if (Error error = writeFiles(*files, plans))
+  report["compile_seconds"] = now() - start - facts->planSeconds.value_or(0);
+  if (Error error = writeFiles(*files, *facts, std::move(report)))
     return error;
   getTextStream(getOutputFlags()) << text;
   return Error::success();

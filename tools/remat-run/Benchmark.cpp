@@ -8,6 +8,8 @@
 
 #include "StepRunner.h"
 
+#include "common/Driver.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -19,6 +21,7 @@
 using namespace llvm;
 using namespace remat;
 using namespace remat::run;
+using tools::now;
 
 /// Less than this is a system's own housekeeping.
 static constexpr double quietCores = 0.25;

@@ -6,6 +6,8 @@
 
 #include "Report.h"
 
+#include "common/SummaryJson.h"
+
 #include "remat/Support/Tables.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -18,6 +20,7 @@
 using namespace llvm;
 using namespace remat;
 using namespace remat::run;
+using tools::addSummary;
 
 /// JSON has no numbers that are not finite.
 static json::Value toNumber(double value) {
@@ -89,29 +92,14 @@ static json::Object toJson(const RunReport &run) {
       {"planner", run.planner},
       {"requested_budget", run.requestedBudget},
       {"feasible", !run.infeasible},
-      {"budget_bytes", run.summary.budget},
-      {"save_all_peak_bytes", run.summary.saveAllPeak},
-      {"planned_peak_bytes", run.summary.plannedPeak},
-      {"simulated_peak_bytes", run.summary.simulatedPeak},
       {"measured_peak_bytes", int64_t(run.stats.measured_peak_bytes)},
-      {"arena_bytes", run.summary.arenaBytes},
-      {"held_bytes", run.summary.heldBytes},
-      {"read_bytes", run.summary.readBytes},
       {"touched_bytes", int64_t(run.stats.touched_bytes)},
-      {"host_arena_bytes", run.summary.hostArenaBytes},
-      {"planned_host_peak_bytes", run.summary.plannedHostPeak},
-      {"simulated_host_peak_bytes", run.summary.simulatedHostPeak},
       {"measured_host_peak_bytes", int64_t(run.stats.host_peak_bytes)},
       {"argument_bytes", run.argumentBytes},
       {"host_argument_bytes", run.hostArgumentBytes},
       {"result_bytes", run.resultBytes},
       {"donated_bytes", run.donatedBytes},
       {"rss_growth_bytes", run.rssGrowth},
-      {"tasks", run.summary.tasks},
-      {"distinct_tasks", run.summary.distinctTasks},
-      {"recomputed_tasks", run.summary.recomputedTasks},
-      {"packed_values", run.summary.packedValues},
-      {"packed_bytes_saved", run.summary.packedBytesSaved},
       {"offloaded_bytes", int64_t(run.stats.offloaded_bytes)},
       {"gradients", std::move(gradients)},
       {"result_hash", utohexstr(run.resultHash, /*LowerCase=*/true)},
@@ -119,20 +107,9 @@ static json::Object toJson(const RunReport &run) {
       {"plan_seconds", run.planSeconds},
       {"step_seconds", json::Array(run.stepSeconds)},
       {"step_cpu_seconds", json::Array(run.stepCpuSeconds)}};
-  if (!run.summary.microbatchOrder.empty())
-    object["microbatch_order"] = run.summary.microbatchOrder;
+  addSummary(object, run.summary);
   if (run.gradientError)
     object["gradient_error"] = *run.gradientError;
-  if (run.summary.promisedGradientError)
-    object["promised_gradient_error"] = *run.summary.promisedGradientError;
-  if (run.summary.batchParts > 1)
-    object["batch_parts"] = run.summary.batchParts;
-  if (run.summary.sliceRows != 0)
-    object["slice_rows"] = run.summary.sliceRows;
-  if (run.summary.slicesHidden)
-    object["slices_hidden"] = true;
-  if (run.summary.foldedLayers > 0)
-    object["folded_layers"] = run.summary.foldedLayers;
   if (run.infeasible) {
     object["requested_budget_bytes"] = run.infeasible->budget;
     object["smallest_feasible_bytes"] = run.infeasible->smallestFeasible;
@@ -160,13 +137,13 @@ static json::Object toJson(const RunReport &run) {
   return object;
 }
 
-json::Value run::makeJson(ArrayRef<RunReport> runs) {
-  if (runs.size() == 1)
-    return toJson(runs.front());
-  json::Array array;
-  for (const RunReport &run : runs)
-    array.push_back(toJson(run));
-  return std::move(array);
+json::Object run::makeJson(ArrayRef<RunReport> runs) {
+  json::Array further;
+  for (const RunReport &run : runs.drop_front())
+    further.push_back(toJson(run));
+  json::Object object = toJson(runs.front());
+  object["further_budgets"] = std::move(further);
+  return object;
 }
 
 static std::string formatMebibytes(int64_t bytes) {

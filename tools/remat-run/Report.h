@@ -87,8 +87,8 @@ struct RunReport {
   uint64_t resultHash = 0;
 };
 
-/// One object, or an array of them for several runs.
-llvm::json::Value makeJson(llvm::ArrayRef<RunReport> runs);
+/// The object of the first run. `further_budgets` has those of the others.
+llvm::json::Object makeJson(llvm::ArrayRef<RunReport> runs);
 
 /// Prints a table with a row for each run.
 void printTable(llvm::raw_ostream &os, llvm::ArrayRef<RunReport> runs);

@@ -17,7 +17,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/WithColor.h"
 
-#include <chrono>
 #include <cstring>
 #include <ctime>
 
@@ -25,12 +24,6 @@ using namespace llvm;
 using namespace remat;
 using namespace remat::run;
 using namespace remat::tools;
-
-double run::now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 double run::cpuNow() {
   timespec time;

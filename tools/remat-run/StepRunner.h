@@ -26,9 +26,7 @@ struct LoadedStep {
   StepHandle step;
 };
 
-/// Seconds since some moment.
-double now();
-/// CPU time of all threads of this process, likewise.
+/// CPU time of all threads of this process in seconds, since some moment.
 double cpuNow();
 
 /// The algorithms of matmuls that the file of costs has and steps of this

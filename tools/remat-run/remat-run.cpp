@@ -380,7 +380,7 @@ static Error writeReports(ArrayRef<RunReport> reports,
     return error;
   if (!options().jsonFile.empty())
     if (Error error = files.add(options().jsonFile, [&](raw_ostream &os) {
-          os << formatv("{0:2}", makeJson(reports)) << '\n';
+          os << formatv("{0:2}", json::Value(makeJson(reports))) << '\n';
         }))
       return error;
   return files.commit();

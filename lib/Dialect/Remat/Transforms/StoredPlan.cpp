@@ -10,6 +10,7 @@
 #include "remat/Planning/Serialization.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"
 
@@ -28,13 +29,12 @@ static constexpr StringLiteral storedOptions[] = {
 // Fingerprints
 //===----------------------------------------------------------------------===//
 
-/// The kernel in the name of a task, without the numbers that tell kernels of
-/// one name apart, and what joins them: those of loops depend on which copies
-/// were tried before.
-static std::string getStem(StringRef name) {
-  std::string stem = name.split(" (").first.str();
-  erase_if(stem, [](char c) { return isDigit(c) || c == '_'; });
-  return stem;
+/// The name of a kernel without the numbers that tell kernels of one name
+/// apart: those of loops depend on which copies were tried before.
+static std::string getStem(StringRef kernel) {
+  SmallVector<StringRef> parts = to_vector(split(kernel, '_'));
+  erase_if(parts, [](StringRef part) { return all_of(part, isDigit); });
+  return join(parts, "_");
 }
 
 std::string remat::getFingerprint(const planning::Problem &problem) {
@@ -49,10 +49,15 @@ std::string remat::getFingerprint(const planning::Problem &problem) {
        << value.isArgument << ' ' << value.isOutput << ' ' << value.recomputable
        << ' ' << value.offloadable << ' ' << value.viewOf << ' '
        << value.producer << '\n';
-  for (const planning::Op &op : problem.ops) {
-    std::string name = getStem(op.name);
-    os << name.size() << ' ' << name << ' ' << op.backward << ' '
-       << op.recomputable << ' ' << op.workspace << ' ' << op.operands.size();
+  // In place of the numbers in names: the first op with the same kernel.
+  StringMap<size_t> firstOps;
+  for (auto [number, op] : enumerate(problem.ops)) {
+    StringRef kernel = StringRef(op.name).split(" (").first;
+    size_t first = firstOps.try_emplace(kernel, number).first->second;
+    std::string name = getStem(kernel);
+    os << name.size() << ' ' << name << ' ' << first << ' ' << op.backward
+       << ' ' << op.recomputable << ' ' << op.workspace << ' '
+       << op.operands.size();
     if (op.hostWorkspace != 0)
       os << " on the host " << op.hostWorkspace;
     for (planning::ValueId operand : op.operands)

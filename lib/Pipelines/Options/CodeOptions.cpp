@@ -1,0 +1,127 @@
+//===- CodeOptions.cpp - what becomes code, and for what ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Table.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace remat;
+using namespace remat::options;
+
+namespace {
+
+/// The name of a variable in C99 and C++17 that is not one of the runtime's.
+struct IdentifierSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "identifier"; }
+  Error parse(StringRef text, std::string &value) const;
+  std::string print(const std::string &value) const { return value; }
+};
+
+/// ieee or tf32.
+struct MatmulPrecisionSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "ieee|tf32"; }
+  Error parse(StringRef text, bool &allowsTf32) const {
+    if (text != "ieee" && text != "tf32")
+      return makeUnknownNameError("precision", text, {"ieee", "tf32"});
+    allowsTf32 = text == "tf32";
+    return Error::success();
+  }
+  std::string print(bool allowsTf32) const {
+    return allowsTf32 ? "tf32" : "ieee";
+  }
+};
+
+/// twice or once.
+struct BiasRoundingSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "twice|once"; }
+  Error parse(StringRef text, bool &roundsOnlySums) const {
+    if (text != "twice" && text != "once")
+      return makeUnknownNameError("rounding", text, {"twice", "once"});
+    roundsOnlySums = text == "once";
+    return Error::success();
+  }
+  std::string print(bool roundsOnlySums) const {
+    return roundsOnlySums ? "once" : "twice";
+  }
+};
+
+} // namespace
+
+static bool isKeyword(StringRef name) {
+  static constexpr StringLiteral keywords =
+      " alignas alignof and and_eq asm auto bitand bitor bool break case catch "
+      "char char16_t char32_t class compl const const_cast constexpr continue "
+      "decltype default delete do double dynamic_cast else enum explicit "
+      "export "
+      "extern false float for friend goto if inline int long mutable namespace "
+      "new noexcept not not_eq nullptr operator or or_eq private protected "
+      "public register reinterpret_cast restrict return short signed sizeof "
+      "static static_assert static_cast struct switch template this "
+      "thread_local throw true try typedef typeid typename union unsigned "
+      "using "
+      "virtual void volatile wchar_t while xor xor_eq ";
+  return keywords.contains((" " + name + " ").str());
+}
+
+Error IdentifierSyntax::parse(StringRef text, std::string &value) const {
+  bool isIdentifier =
+      !text.empty() && !isDigit(text[0]) &&
+      all_of(text, [](char c) { return isAlnum(c) || c == '_'; }) &&
+      !isKeyword(text);
+  if (!isIdentifier)
+    return createStringError("'" + text + "' is no C identifier");
+  if (text.starts_with("remat_"))
+    return createStringError("'" + text +
+                             "' is no name for a module, names that start with "
+                             "'remat_' are the runtime's");
+  value = text.str();
+  return Error::success();
+}
+
+void options::addCodeOptions(TableBuilder &table) {
+  table.add("name", CodeStage, MEMBER(name), IdentifierSyntax(),
+            "Symbol of the remat_module, a C identifier");
+  table
+      .add(
+          "matmul-precision", TasksStage | CodeStage, MEMBER(allowsTf32),
+          MatmulPrecisionSyntax(),
+          "How products of f32 are multiplied on a CUDA device: 'ieee' as f32, "
+          "'tf32' with 10 bits of mantissa where tensor cores can")
+      .choices = [] {
+    return std::vector<OptionChoice>{{"ieee", "as f32"},
+                                     {"tf32", "with 10 bits of mantissa"}};
+  };
+  table
+      .add("bias-rounding", TasksStage, MEMBER(roundsOnlySums),
+           BiasRoundingSyntax(),
+           "How often a product of f16 or bf16 to which a program adds a bias "
+           "is rounded on a CUDA device: 'twice', before and behind the bias, "
+           "as the program says, or 'once', as PyTorch does on a GPU")
+      .choices = [] {
+    return std::vector<OptionChoice>{{"twice", "as the program says"},
+                                     {"once", "only the sum"}};
+  };
+  table.add("mcpu", TasksStage | ObjectStage, MEMBER(chip), TextSyntax{"name"},
+            "CPU to make code for, all of whose instructions the machine that "
+            "runs it must have, the host's if empty; of the target 'cuda' the "
+            "only device to make code for, all if empty");
+  table.add(
+      "device", TasksStage | ObjectStage, MEMBER(device), TextSyntax{"name"},
+      "What runs a step that is loaded here: of the target 'cuda', 'cuda' "
+      "is the GPU that the driver has, and 'sim' and 'sim-reverse' run "
+      "the code on this machine, threads of a block in either order; "
+      "what the target is made for if empty");
+  table.add("kernel-cache", ObjectStage, MEMBER(kernelCache), TextSyntax{"dir"},
+            "Keep compiled kernels here, and take them from here");
+  table.add("cuda-toolkit", ObjectStage, MEMBER(cudaToolkit), TextSyntax{"dir"},
+            "CUDA toolkit to assemble the code of the target 'cuda' with; if "
+            "empty, the one in CUDA_HOME or in its usual place");
+}

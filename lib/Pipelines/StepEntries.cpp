@@ -1,0 +1,191 @@
+//===- StepEntries.cpp - what runs in a step ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Of each entry: what it does, from where in the model it comes, and its
+// planned time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepReporter.h"
+
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Planning/Problem.h"
+#include "remat/Utils/Locations.h"
+#include "remat/Utils/Saturating.h"
+
+using namespace mlir;
+using namespace remat;
+
+StepPhase StepReporter::getPhase(TaskOp task) const {
+  if (task.isClone())
+    return StepPhase::Recompute;
+  if (updates.contains(task))
+    return StepPhase::Update;
+  return task.getBackward() ? StepPhase::Backward : StepPhase::Forward;
+}
+
+/// Adds what the bodies of a loop do, and what this is if the loop runs so many
+/// times.
+LogicalResult StepReporter::analyzeLoop(LoopOp loop, int64_t runs,
+                                        ReportEntry &entry) {
+  runs = multiplyCounts(runs, loop.getCount());
+  size_t place = entry.bodies.size();
+  entry.bodies.resize(place + 2);
+  for (GraphOp body : findBodies(loop)) {
+    EntryWork work;
+    for (auto task : body.getOps<TaskOp>()) {
+      if (LoopOp inner = findLoop(task)) {
+        if (failed(analyzeLoop(inner, runs, entry)))
+          return failure();
+        continue;
+      }
+      FailureOr<EntryWork> added = analyze(task);
+      if (failed(added))
+        return failure();
+      work.add(*added, 1);
+    }
+    entry.add(work, runs);
+    entry.bodies[place++] = work;
+  }
+  return success();
+}
+
+/// Tasks share kernels; one analysis is enough for each.
+FailureOr<EntryWork> StepReporter::analyze(TaskOp task) {
+  if (auto known = kernels.find(task.getKernel()); known != kernels.end())
+    return known->second;
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+      task, task.getKernelAttr());
+  if (!kernel)
+    return task.emitOpError("calls kernel '")
+           << task.getKernel() << "', which is not a function";
+  FailureOr<codegen::KernelInfo> info =
+      target->analyzeKernel(kernel, options.threads);
+  if (failed(info))
+    return failure();
+  return kernels[task.getKernel()] = {
+             info->bytesRead, info->bytesWritten,
+             addCounts(info->flops, info->contractionFlops)};
+}
+
+int64_t StepReporter::getTransferTime(Value value) const {
+  if (link == 0 || link == planning::infiniteBandwidth)
+    return 0;
+  planning::Problem problem;
+  problem.linkBytesPerSecond = link;
+  return problem.transferTime(
+      getBufferBytes(cast<RankedTensorType>(value.getType())));
+}
+
+/// Gives an entry its planned time. A transfer begins when what is before it in
+/// the schedule is done and its stream is free; what reads it waits for it, and
+/// a release for the transfer that it ends.
+void StepReporter::schedule(Operation &op, ReportEntry &entry) {
+  int64_t &clock = clocks[entry.stream];
+  entry.start = std::max(clock, clocks[REMAT_STREAM_COMPUTE]);
+  for (Value operand : op.getOperands()) {
+    Value owner = GraphLiveness::getOwner(operand);
+    const auto &times = isa<ReleaseOp>(op) ? offloadedAt : readyAt;
+    if (auto time = times.find(owner); time != times.end())
+      entry.start = std::max(entry.start, time->second);
+  }
+  clock = entry.start + entry.cost;
+  if (entry.stream == REMAT_STREAM_COMPUTE)
+    return;
+  readyAt[op.getResult(0)] = clock;
+  if (isa<OffloadOp>(op))
+    offloadedAt[GraphLiveness::getOwner(op.getOperand(0))] = clock;
+}
+
+/// The kind of work. What reads several results of a softmax or a norm, its
+/// sums beside its values, is a part of its derivative.
+std::string StepReporter::findKind(TaskOp task) const {
+  StringRef kernel = task.getKernel();
+  if (!task.getBackward() || isKnownKind(kernel))
+    return describeKind(kernel);
+  llvm::DenseMap<Operation *, Value> seen;
+  for (Value operand : task.getOperands()) {
+    Value value = getViewRoot(operand);
+    auto maker = dyn_cast_or_null<TaskOp>(value.getDefiningOp());
+    if (!maker || maker.getBackward() || !isKnownKind(maker.getKernel()))
+      continue;
+    auto [other, isFirst] = seen.try_emplace(maker, value);
+    if (!isFirst && other->second != value)
+      return describeKind(maker.getKernel());
+  }
+  return describeKind(kernel);
+}
+
+LogicalResult StepReporter::addTask(TaskOp task) {
+  ReportEntry entry;
+  if (LoopOp loop = findLoop(task)) {
+    if (failed(analyzeLoop(loop, 1, entry)))
+      return failure();
+  } else {
+    FailureOr<EntryWork> work = analyze(task);
+    if (failed(work))
+      return failure();
+    entry.add(*work, 1);
+  }
+  entry.kernel = task.getKernel().str();
+  entry.kind = findKind(task);
+  entry.phase = getPhase(task);
+  entry.cost = task.getCost();
+  entry.task = task.getId();
+  if (!task.isClone())
+    originals[task.getId()] = report.entries.size();
+  else if (auto it = originals.find(task.getId()); it != originals.end())
+    entry.copyOf = it->second;
+  report.entries.push_back(std::move(entry));
+  return success();
+}
+
+void StepReporter::addTransfer(Operation &op) {
+  ReportEntry entry;
+  entry.phase = StepPhase::Transfer;
+  entry.kind = entry.kernel = op.getName().stripDialect().str();
+  Value source = op.getOperand(0);
+  if (isa<OffloadOp>(op)) {
+    entry.stream = REMAT_STREAM_TO_HOST;
+    entry.cost = getTransferTime(source);
+  } else if (isa<ReloadOp>(op)) {
+    entry.stream = REMAT_STREAM_TO_DEVICE;
+    entry.cost = getTransferTime(op.getResult(0));
+  }
+  if (entry.stream != REMAT_STREAM_COMPUTE)
+    entry.bytesRead = entry.bytesWritten =
+        getBufferBytes(cast<RankedTensorType>(
+            isa<OffloadOp>(op) ? source.getType() : op.getResult(0).getType()));
+  report.entries.push_back(std::move(entry));
+}
+
+LogicalResult StepReporter::addEntry(Operation &op) {
+  entryAt.push_back(report.entries.size());
+  if (isViewOp(&op))
+    return success();
+  entryOf[&op] = report.entries.size();
+  if (auto task = dyn_cast<TaskOp>(op)) {
+    if (failed(addTask(task)))
+      return failure();
+  } else {
+    addTransfer(op);
+  }
+  ReportEntry &entry = report.entries.back();
+  entry.layer = layers->getLayer(&op).str();
+  // A recomputation is where its original is, whatever is around it.
+  if (entry.copyOf)
+    entry.layer = report.entries[*entry.copyOf].layer;
+  entry.label = findLabel(op.getLoc()).str();
+  entry.location = describeLocation(op.getLoc());
+  entry.name = (entry.layer.empty() ? "" : entry.layer + " ") + entry.kind;
+  if (entry.phase == StepPhase::Recompute)
+    entry.name += ", recomputed";
+  else if (entry.phase != StepPhase::Forward &&
+           entry.phase != StepPhase::Transfer)
+    entry.name += ", " + stringify(entry.phase).str();
+  schedule(op, entry);
+  return success();
+}

@@ -1,0 +1,136 @@
+//===- StepReporter.cpp - reads a step off its graph ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepReporter.h"
+
+#include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Utils/Utf8.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace remat;
+
+std::string StepReporter::getArgumentName(unsigned number) {
+  if (auto name = graph.getArgAttrOfType<StringAttr>(
+          number, RematDialect::nameAttrName))
+    return name.str();
+  return "argument " + std::to_string(number);
+}
+
+//===----------------------------------------------------------------------===//
+// What is known of arguments
+//===----------------------------------------------------------------------===//
+
+void StepReporter::findParameters() {
+  gradients.resize(graph.getNumResults());
+  SmallVector<DifferentiateOptions, 2> derivatives = options.getDerivatives();
+  if (derivatives.empty())
+    return;
+  const DifferentiateOptions &last = derivatives.back();
+  for (int64_t number : last.wrt)
+    if (number >= 0 && number < graph.getNumArguments())
+      parameters.insert(number);
+  // The gradients are the last results, unless an optimizer has used them up.
+  size_t count = last.wrt.size();
+  if (!options.optimizer.empty() || !last.tags.empty() ||
+      last.mode == DifferentiateOptions::Forward ||
+      count > graph.getNumResults())
+    return;
+  for (auto [index, number] : llvm::enumerate(last.wrt))
+    if (parameters.contains(number))
+      gradients[graph.getNumResults() - count + index] =
+          getArgumentName(number);
+}
+
+/// The tasks that write new weights and optimizer states over the old ones, and
+/// what follows from these alone, as powers of the number of steps do.
+void StepReporter::findUpdates() {
+  if (options.optimizer.empty())
+    return;
+  SmallVector<BlockArgument> donors = getDonors(graph);
+  auto isUpdate = [&](Value value) {
+    Value owner = GraphLiveness::getOwner(value);
+    return llvm::any_of(
+        graph.getBody().front().getTerminator()->getOpOperands(),
+        [&](OpOperand &returned) {
+          return donors[returned.getOperandNumber()] &&
+                 GraphLiveness::getOwner(returned.get()) == owner;
+        });
+  };
+  auto isUpdated = [&](Value operand) {
+    Operation *producer = getViewRoot(operand).getDefiningOp();
+    return producer && updates.contains(producer);
+  };
+  for (auto task : graph.getOps<TaskOp>())
+    if ((!task.getResults().empty() &&
+         llvm::all_of(task.getResults(), isUpdate)) ||
+        (!task.getOperands().empty() &&
+         llvm::all_of(task.getOperands(), isUpdated)))
+      updates.insert(task);
+}
+
+//===----------------------------------------------------------------------===//
+// All of it
+//===----------------------------------------------------------------------===//
+
+/// What is made of the report is in formats of UTF-8.
+static void fixTexts(StepReport &report) {
+  auto fix = [](std::initializer_list<std::string *> texts) {
+    for (std::string *text : texts)
+      *text = toUtf8(*text);
+  };
+  for (ReportEntry &entry : report.entries)
+    fix({&entry.name, &entry.kind, &entry.kernel, &entry.layer, &entry.label,
+         &entry.location});
+  for (ReportBuffer &buffer : report.buffers)
+    fix({&buffer.name, &buffer.why, &buffer.reason});
+}
+
+FailureOr<StepReport> StepReporter::run() {
+  target = lookupTarget(graph);
+  if (!target)
+    return failure();
+  report.function = toUtf8(graph.getName());
+  report.budget = graph.getBudget();
+  report.plannedPeak = graph.getPlannedPeak().value_or(0);
+  report.arenaBytes = graph.getArenaBytes().value_or(0);
+  findParameters();
+  findUpdates();
+  layers.emplace(graph, gradients);
+  for (auto task : graph.getOps<TaskOp>())
+    if (task.isClone())
+      cloned.insert(task.getId());
+  for (Operation &op : graph.getBody().front().without_terminator())
+    if (failed(addEntry(op)))
+      return failure();
+  entryAt.push_back(report.entries.size());
+  if (report.entries.empty())
+    return std::move(report);
+  addCallers();
+  addBuffers();
+  addReads();
+  countLive();
+  fixTexts(report);
+  return std::move(report);
+}
+
+FailureOr<StepReport> remat::makeStepReport(GraphOp graph,
+                                            const StepOptions &options,
+                                            int64_t linkBytesPerSecond,
+                                            ArrayRef<TaskDecision> decisions) {
+  // Kernels are analyzed in the form that code is generated from. A graph that
+  // was read from a file has not loaded what that needs.
+  graph.getContext()
+      ->loadDialect<arith::ArithDialect, bufferization::BufferizationDialect,
+                    linalg::LinalgDialect, memref::MemRefDialect,
+                    tensor::TensorDialect>();
+  return StepReporter(graph, options, linkBytesPerSecond, decisions).run();
+}

@@ -1,0 +1,90 @@
+//===- StepReporter.h - reads a step off its graph --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything is read off a placed graph: the schedule is its order, and the
+// lives of buffers are those that its verifier counts. Entries and buffers are
+// in files of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PIPELINES_STEPREPORTER_H
+#define REMAT_LIB_PIPELINES_STEPREPORTER_H
+
+#include "StepDecisions.h"
+#include "StepNames.h"
+
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Pipelines/StepReport.h"
+#include "remat/Target/Target.h"
+
+#include <map>
+#include <set>
+
+namespace remat {
+
+/// Makes the report of one graph.
+class StepReporter {
+public:
+  StepReporter(GraphOp graph, const StepOptions &options, int64_t link,
+               llvm::ArrayRef<TaskDecision> decisions)
+      : graph(graph), options(options), link(link), reasons(decisions),
+        liveness(graph) {}
+  llvm::FailureOr<StepReport> run();
+
+private:
+  std::string getArgumentName(unsigned number);
+  void findParameters();
+  void findUpdates();
+  llvm::LogicalResult addEntry(mlir::Operation &op);
+  llvm::FailureOr<EntryWork> analyze(TaskOp task);
+  llvm::LogicalResult analyzeLoop(LoopOp loop, int64_t runs,
+                                  ReportEntry &entry);
+  std::string findKind(TaskOp task) const;
+  llvm::LogicalResult addTask(TaskOp task);
+  void addTransfer(mlir::Operation &op);
+  void schedule(mlir::Operation &op, ReportEntry &entry);
+  int64_t getTransferTime(mlir::Value value) const;
+  StepPhase getPhase(TaskOp task) const;
+  bool isPacking(TaskOp task) const;
+  BufferRole getRole(const LiveBuffer &buffer) const;
+  void decide(const LiveBuffer &live, ReportBuffer &buffer) const;
+  void addCallers();
+  void addBuffers();
+  void addReads();
+  void countLive();
+
+  GraphOp graph;
+  const StepOptions &options;
+  int64_t link;
+  DecisionReasons reasons;
+  GraphLiveness liveness;
+  StepReport report;
+  const Target *target = nullptr;
+  /// The arguments that are differentiated with respect to, and the name of the
+  /// one that a result is the gradient of.
+  llvm::DenseSet<unsigned> parameters;
+  std::vector<std::string> gradients;
+  llvm::DenseSet<mlir::Operation *> updates;
+  std::optional<LayerNames> layers;
+  llvm::StringMap<EntryWork> kernels;
+  /// The entry of each operation that has one, and of the originals of clones.
+  llvm::DenseMap<mlir::Operation *, size_t> entryOf;
+  std::map<int64_t, size_t> originals;
+  std::set<int64_t> cloned;
+  /// For each position, the first entry there or behind it.
+  llvm::SmallVector<size_t> entryAt;
+  /// The planned clocks of the streams, and when what is transferred is there.
+  std::array<int64_t, REMAT_STREAM_COUNT> clocks{};
+  llvm::DenseMap<mlir::Value, int64_t> readyAt, offloadedAt;
+  /// The number of the buffer that each owner has.
+  llvm::DenseMap<mlir::Value, size_t> bufferOf;
+  /// The same for results, but for those that lie in arguments.
+  llvm::DenseMap<int64_t, size_t> bufferOfResult;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_PIPELINES_STEPREPORTER_H
