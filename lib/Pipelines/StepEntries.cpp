@@ -100,25 +100,6 @@ void StepReporter::schedule(Operation &op, ReportEntry &entry) {
     offloadedAt[GraphLiveness::getOwner(op.getOperand(0))] = clock;
 }
 
-/// The kind of work. What reads several results of a softmax or a norm, its
-/// sums beside its values, is a part of its derivative.
-std::string StepReporter::findKind(TaskOp task) const {
-  StringRef kernel = task.getKernel();
-  if (!task.getBackward() || isKnownKind(kernel))
-    return describeKind(kernel);
-  llvm::DenseMap<Operation *, Value> seen;
-  for (Value operand : task.getOperands()) {
-    Value value = getViewRoot(operand);
-    auto maker = dyn_cast_or_null<TaskOp>(value.getDefiningOp());
-    if (!maker || maker.getBackward() || !isKnownKind(maker.getKernel()))
-      continue;
-    auto [other, isFirst] = seen.try_emplace(maker, value);
-    if (!isFirst && other->second != value)
-      return describeKind(maker.getKernel());
-  }
-  return describeKind(kernel);
-}
-
 LogicalResult StepReporter::addTask(TaskOp task) {
   ReportEntry entry;
   if (LoopOp loop = findLoop(task)) {
@@ -131,7 +112,7 @@ LogicalResult StepReporter::addTask(TaskOp task) {
     entry.add(*work, 1);
   }
   entry.kernel = task.getKernel().str();
-  entry.kind = findKind(task);
+  entry.kind = describeKind(task);
   entry.phase = getPhase(task);
   entry.cost = task.getCost();
   entry.task = task.getId();
@@ -180,7 +161,7 @@ LogicalResult StepReporter::addEntry(Operation &op) {
     entry.layer = report.entries[*entry.copyOf].layer;
   entry.label = findLabel(op.getLoc()).str();
   entry.location = describeLocation(op.getLoc());
-  entry.name = (entry.layer.empty() ? "" : entry.layer + " ") + entry.kind;
+  entry.name = joinName(entry.layer, entry.kind);
   if (entry.phase == StepPhase::Recompute)
     entry.name += ", recomputed";
   else if (entry.phase != StepPhase::Forward &&

@@ -6,6 +6,7 @@
 
 #include "remat/Pipelines/StepProfile.h"
 
+#include "remat/Planning/LayerFolding.h"
 #include "remat/Support/Tables.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -59,21 +60,6 @@ StringRef remat::stringify(ProfileSort sort) {
 // Groups
 //===----------------------------------------------------------------------===//
 
-static bool isSeparator(char c) { return c == '.' || c == '/'; }
-
-std::string remat::foldLayer(StringRef layer) {
-  std::string folded;
-  while (!layer.empty()) {
-    StringRef part = layer.take_until(isSeparator);
-    layer = layer.drop_front(part.size());
-    bool isNumber = !part.empty() && all_of(part, isDigit);
-    folded += isNumber ? "*" : part.str();
-    folded += layer.take_front();
-    layer = layer.drop_front(std::min<size_t>(layer.size(), 1));
-  }
-  return folded;
-}
-
 /// What the row of an entry is called.
 static std::string getGroupName(const ReportEntry &entry, ProfileGroup group) {
   switch (group) {
@@ -83,10 +69,11 @@ static std::string getGroupName(const ReportEntry &entry, ProfileGroup group) {
     return entry.kernel;
   case ProfileGroup::Name: {
     StringRef rest = StringRef(entry.name).drop_front(entry.layer.size());
-    return foldLayer(entry.layer) + rest.str();
+    return planning::foldLayer(entry.layer) + rest.str();
   }
   case ProfileGroup::Layer:
-    return entry.layer.empty() ? "(no layer)" : foldLayer(entry.layer);
+    return entry.layer.empty() ? "(no layer)"
+                               : planning::foldLayer(entry.layer);
   case ProfileGroup::Label:
     return entry.label.empty() ? "(no label)" : entry.label;
   case ProfileGroup::Phase:

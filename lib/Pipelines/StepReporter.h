@@ -14,9 +14,9 @@
 #define REMAT_LIB_PIPELINES_STEPREPORTER_H
 
 #include "StepDecisions.h"
-#include "StepNames.h"
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/Transforms/TaskNames.h"
 #include "remat/Pipelines/StepReport.h"
 #include "remat/Target/Target.h"
 
@@ -42,7 +42,6 @@ private:
   llvm::FailureOr<EntryWork> analyze(TaskOp task);
   llvm::LogicalResult analyzeLoop(LoopOp loop, int64_t runs,
                                   ReportEntry &entry);
-  std::string findKind(TaskOp task) const;
   llvm::LogicalResult addTask(TaskOp task);
   void addTransfer(mlir::Operation &op);
   void schedule(mlir::Operation &op, ReportEntry &entry);

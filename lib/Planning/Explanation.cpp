@@ -12,11 +12,17 @@
 #include "Graph.h"
 #include "SimulateInto.h"
 #include "remat/Planning/Algorithms.h"
+#include "remat/Planning/LayerFolding.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Unicode.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <map>
+#include <tuple>
 
 using namespace llvm;
 
@@ -380,8 +386,8 @@ static std::string separate(StringRef unit) {
 }
 
 /// The right column: why, or what else could have been.
-static std::string describeChoice(const ValueExplanation &entry,
-                                  StringRef unit) {
+static std::string describeChoice(const ValueExplanation &entry, StringRef unit,
+                                  StringRef it = "it") {
   if (!entry.forcedBy.empty())
     return "forced: " + entry.forcedBy;
   switch (entry.decision) {
@@ -390,10 +396,10 @@ static std::string describeChoice(const ValueExplanation &entry,
   case Decision::Saved:
     if (!entry.costIfDropped)
       return "cannot be recomputed";
-    return formatv("recomputing it would cost {0}{1}", *entry.costIfDropped,
-                   separate(unit));
+    return formatv("recomputing {0} would cost {1}{2}", it,
+                   *entry.costIfDropped, separate(unit));
   default:
-    return formatv("keeping it would hold {0:e2} more {1}",
+    return formatv("keeping {0} would hold {1:e2} more {2}", it,
                    entry.byteTimeIfKept,
                    unit.empty() ? "byte-time" : "bytes x " + unit.str());
   }
@@ -421,34 +427,118 @@ std::string describe(const ValueExplanation &entry, StringRef unit) {
   return text;
 }
 
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A value, or the values of equal layers that the same was decided on.
+struct Row {
+  std::string name, decision;
+  unsigned count = 0;
+  /// What the values have together.
+  ValueExplanation sum;
+
+  std::string describeName() const;
+};
+} // namespace
+
 /// Names of kernels may be as long as what they do.
 static constexpr size_t widestName = 64;
 
+std::string Row::describeName() const {
+  std::string text = name;
+  if (text.size() > widestName) {
+    // Before a character, and not in it.
+    size_t end = widestName - 3;
+    while (end > 0 && (text[end] & 0xC0) == 0x80)
+      --end;
+    text.replace(end, std::string::npos, "...");
+  }
+  return count > 1 ? text + " x" + std::to_string(count) : text;
+}
+
+/// Columns of a terminal; bytes of what is no UTF-8.
+static size_t getColumns(StringRef text) {
+  int columns = sys::unicode::columnWidthUTF8(text);
+  return columns < 0 ? text.size() : columns;
+}
+
+/// Costs are large numbers in artificial instances.
+static int64_t addSaturating(int64_t a, int64_t b) {
+  int64_t sum;
+  return AddOverflow(a, b, sum) ? INT64_MAX : sum;
+}
+
+static void add(ValueExplanation &sum, const ValueExplanation &entry) {
+  sum.bytes += entry.bytes;
+  sum.byteTime += entry.byteTime;
+  sum.saveAllByteTime += entry.saveAllByteTime;
+  sum.cost = addSaturating(sum.cost, entry.cost);
+  sum.transferTime = addSaturating(sum.transferTime, entry.transferTime);
+  sum.byteTimeIfKept += entry.byteTimeIfKept;
+  if (entry.costIfDropped)
+    sum.costIfDropped = addSaturating(*sum.costIfDropped, *entry.costIfDropped);
+}
+
+/// Rows in the order of the values' byte-time under save-all.
+static std::vector<Row> makeRows(const Problem &problem,
+                                 const Explanation &explanation) {
+  std::vector<Row> rows;
+  // By the shared name, the bytes of one value, and what was decided and why.
+  std::map<std::tuple<std::string, int64_t, std::string, std::string, bool>,
+           size_t>
+      known;
+  for (const ValueExplanation &entry : explanation.values) {
+    const std::string &name = problem.values[entry.value].name;
+    std::string shared = foldName(name), decision = describeDecision(entry);
+    // Nothing was decided on it.
+    if (entry.decision == Decision::ShortLived)
+      shared = dropNumber(shared).str();
+    auto [found, isNew] =
+        known.try_emplace({shared, entry.bytes, decision, entry.forcedBy,
+                           entry.costIfDropped.has_value()},
+                          rows.size());
+    if (isNew) {
+      rows.push_back({name, decision, 1, entry});
+      continue;
+    }
+    Row &row = rows[found->second];
+    ++row.count;
+    row.name = shared;
+    add(row.sum, entry);
+  }
+  llvm::stable_sort(rows, [](const Row &a, const Row &b) {
+    return a.sum.saveAllByteTime > b.sum.saveAllByteTime;
+  });
+  return rows;
+}
+
 void print(const Problem &problem, const Explanation &explanation,
            raw_ostream &os, StringRef unit, size_t limit) {
-  auto values = ArrayRef(explanation.values).take_front(limit);
-  std::vector<std::string> names = {"value"};
-  for (const ValueExplanation &entry : values) {
-    std::string name = problem.values[entry.value].name;
-    if (name.size() > widestName)
-      name.replace(widestName - 3, std::string::npos, "...");
-    names.push_back(std::move(name));
-  }
-  size_t width = 0;
-  for (const std::string &name : names)
-    width = std::max(width, name.size());
+  std::vector<Row> all = makeRows(problem, explanation);
+  auto rows = ArrayRef(all).take_front(limit);
+  size_t width = StringRef("value").size();
+  for (const Row &row : rows)
+    width = std::max(width, getColumns(row.describeName()));
   bool hasUnit = !unit.empty();
   os << formatv("{0} {1,-16} {2,14} {3,13} {4,13} {5,13}  choice\n",
                 left_justify("value", width), "decision", "bytes",
-                "bytes x " + (hasUnit ? unit.str() : "time"), "of save-all",
+                "bytes x " + (hasUnit ? unit.str() : "time"), "if all saved",
                 hasUnit ? "cost, " + unit.str() : "cost");
-  for (auto [name, entry] : zip(drop_begin(names), values))
-    os << formatv("{0} {1,-16} {2,14} {3,13:e2} {4,13:e2} {5,13}  {6}\n",
-                  left_justify(name, width), describeDecision(entry),
-                  entry.bytes, entry.byteTime, entry.saveAllByteTime,
-                  entry.cost + entry.transferTime, describeChoice(entry, unit));
-  if (values.size() < explanation.values.size())
-    os << "and " << explanation.values.size() - values.size() << " more\n";
+  for (const Row &row : rows) {
+    std::string name = row.describeName();
+    os << name;
+    os.indent(width - getColumns(name));
+    os << formatv(" {0,-16} {1,14} {2,13:e2} {3,13:e2} {4,13}", row.decision,
+                  row.sum.bytes, row.sum.byteTime, row.sum.saveAllByteTime,
+                  addSaturating(row.sum.cost, row.sum.transferTime));
+    std::string choice =
+        describeChoice(row.sum, unit, row.count > 1 ? "them" : "it");
+    os << (choice.empty() ? "" : "  ") << choice << '\n';
+  }
+  if (rows.size() < all.size())
+    os << "and " << all.size() - rows.size() << " more\n";
 }
 
 } // namespace remat::planning

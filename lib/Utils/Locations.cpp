@@ -29,6 +29,7 @@ StringRef remat::findLabel(Location loc) {
         name.getName().strref().starts_with(tagLocPrefix))
       return WalkResult::advance();
     label = name.getName();
+    label.consume_back("/");
     return WalkResult::interrupt();
   });
   return label;

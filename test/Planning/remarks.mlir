@@ -2,9 +2,9 @@
 // which value, its bytes, and the nanoseconds that the decision costs or saves.
 
 // RUN: remat-opt %s --remat-plan=budget=256 --remarks-filter=remat --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=remark:
-// CHECK: model.py:1:2: remark: [Passed] recomputed | Category:remat | Function=chain | {{.*}}Bytes=128, Nanoseconds=1000, Value="f (task 0)"
-// CHECK: model.py:2:2: remark: [Passed] saved | Category:remat | Function=chain | {{.*}}Bytes=128, Nanoseconds=0, NanosecondsIfRecomputed=2000, Value="f (task 1)"
-// CHECK: model.py:3:2: remark: [Passed] saved | {{.*}}Value="f (task 2)"
+// CHECK: model.py:1:2: remark: [Passed] recomputed | Category:remat | Function=chain | {{.*}}Bytes=128, Nanoseconds=1000, Value="f f32[32] (task 0)"
+// CHECK: model.py:2:2: remark: [Passed] saved | Category:remat | Function=chain | {{.*}}Bytes=128, Nanoseconds=0, NanosecondsIfRecomputed=2000, Value="f f32[32] (task 1)"
+// CHECK: model.py:3:2: remark: [Passed] saved | {{.*}}Value="f f32[32] (task 2)"
 
 // With a link, f0 leaves instead.
 // RUN: remat-opt %s "--remat-plan=budget=384 reuse-result-buffers=false link-bandwidth=64GB/s host-budget=1KiB" --remarks-filter=remat --remark-format=yaml --remarks-output-file=%t.yaml -o /dev/null

@@ -12,7 +12,7 @@
 // RUN: remat-plan %s --budget=256 --explain | FileCheck %s
 // RUN: remat-plan - --budget=256 --explain < %s | FileCheck %s
 // CHECK: chain: planned peak 256 bytes of 256 budget, arena 256, 384 without rematerialization; extra time +14.29% (bound +{{.*}}%), extra work +14.29%
-// CHECK: (task 0) recomputed 128
+// CHECK: f f32[32] (task 0) recomputed 128
 
 // Without the buffers of results, it is more.
 // RUN: remat-plan %s --budget=384 --reuse-result-buffers=false | FileCheck %s --check-prefix=REUSE
@@ -21,7 +21,7 @@
 // With a link, f0 can leave instead: no work is added.
 // RUN: remat-plan %s --budget=384 --reuse-result-buffers=false --link-bandwidth=inf --host-budget=1KiB --explain | FileCheck %s --check-prefix=OFFLOAD
 // OFFLOAD: extra time +0.00% (bound +0.00%), extra work +0.00%
-// OFFLOAD: (task 0) offloaded 128
+// OFFLOAD: f f32[32] (task 0) offloaded 128
 
 // What says how to make a graph has no effect on one.
 // RUN: not remat-plan %s --wrt=1 2>&1 | FileCheck %s --check-prefix=WRT

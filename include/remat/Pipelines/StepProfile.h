@@ -52,10 +52,6 @@ struct StepProfile {
   void printCsv(llvm::raw_ostream &os) const;
 };
 
-/// The name of a layer without its number, which equal layers share: "h.*.attn"
-/// of "h.3.attn".
-std::string foldLayer(llvm::StringRef layer);
-
 /// Groups the entries, which took these times.
 StepProfile makeProfile(const StepReport &report,
                         llvm::ArrayRef<int64_t> nanoseconds, ProfileGroup group,

@@ -40,7 +40,7 @@ std::optional<mlir::Location> findForwardLocation(mlir::Location loc);
 llvm::StringRef findLabel(mlir::Location loc);
 
 /// The scopes of the names in a location, the outermost name first: "net/norm"
-/// of "net/norm/sqrt".
+/// of "net/norm/sqrt" and of "net/norm/", which names no operation.
 llvm::SmallVector<llvm::StringRef, 1> findScopes(mlir::Location loc);
 
 /// The place in the source that `loc` stands for, "file:line:column" or "".

@@ -373,5 +373,30 @@ class ExportTest(unittest.TestCase):
         self.assertGreater(caught.exception.smallest_budget, 8)
 
 
+@unittest.skipIf(jax is None, "JAX is not installed")
+class ScopesTest(unittest.TestCase):
+    def loss(self, params, x):
+        with jax.named_scope("embed"):
+            h = jnp.tanh(x @ params["embed"])
+
+        def layer(h, _):
+            with jax.named_scope("cell"):
+                return jnp.tanh(h @ params["w"]), None
+        with jax.named_scope("body"):
+            h = jax.checkpoint(lambda h: jax.lax.scan(layer, h, None, length=5)[0])(h)
+        with jax.named_scope("head"):
+            return jnp.mean(jnp.exp(h))
+
+    def test_scopes_are_layers_and_labels(self):
+        params, x = {"embed": random(3, 4), "w": random(4, 4)}, random(2, 3)
+        for limit in (4096, 0):
+            step = rj.export(self.loss, params, x, unroll_limit=limit).compile_step(threads=1)
+            for group in ("label", "layer"):
+                names = {row["name"] for row in step.profile(None, params, x, group=group)["rows"]}
+                self.assertLessEqual({"embed", "head"}, names)
+                self.assertIn("body/cell" if limit else "body", names)
+                self.assertFalse([name for name in names if "(" in name and name[0] != "("], names)
+
+
 if __name__ == "__main__":
     unittest.main()

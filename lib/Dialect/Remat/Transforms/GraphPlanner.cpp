@@ -7,6 +7,7 @@
 #include "GraphPlanner.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Planning/LayerFolding.h"
 #include "remat/Planning/LowerBound.h"
 #include "remat/Planning/Releases.h"
 
@@ -439,45 +440,84 @@ GraphPlanner::planSmallest(unsigned way) {
 // What does not fit
 //===----------------------------------------------------------------------===//
 
-/// What lies in the arena where most is live, each buffer in a line.
-static std::string describePeak(const GraphLiveness &liveness) {
-  GraphLiveness::Peak peak = liveness.peak(MemorySpace::Arena);
-  SmallVector<const LiveBuffer *> live;
-  TaskOp running;
+namespace {
+/// What lies in the arena at a time: one buffer, or those of equal layers.
+struct Residents {
+  std::string name, policy;
+  unsigned count = 0;
+  int64_t bytes = 0;
+};
+} // namespace
+
+/// The buffers in the arena at a position, largest first.
+static std::vector<Residents> findResidents(const GraphLiveness &liveness,
+                                            const TaskNames &names,
+                                            unsigned position) {
+  std::vector<Residents> residents;
+  // By their name without their layer, bytes and policy.
+  std::map<std::tuple<std::string, int64_t, std::string>, size_t> known;
   for (const LiveBuffer &buffer : liveness.buffers) {
-    if (buffer.begin == peak.position)
-      if (auto task = dyn_cast<TaskOp>(buffer.owner))
-        running = task;
-    if (buffer.space == MemorySpace::Arena && buffer.bytes != 0 &&
-        buffer.begin <= peak.position && peak.position <= buffer.end)
-      live.push_back(&buffer);
+    if (buffer.space != MemorySpace::Arena || buffer.bytes == 0 ||
+        buffer.begin > position || position > buffer.end)
+      continue;
+    std::string name = "reloaded value", policy;
+    if (auto task = dyn_cast<TaskOp>(buffer.owner)) {
+      name = names.describe(task, buffer.value);
+      auto result = dyn_cast_or_null<OpResult>(buffer.value);
+      if (std::optional<Policy> asked =
+              result ? task.getResultPolicy(result.getResultNumber())
+                     : std::nullopt)
+        policy = stringifyPolicy(*asked).str();
+    }
+    StringRef what = buffer.value ? "'" : "workspace of '";
+    std::string several = (what + planning::foldName(name) + "'").str();
+    auto [row, isNew] =
+        known.try_emplace({several, buffer.bytes, policy}, residents.size());
+    if (isNew)
+      residents.push_back({(what + name + "'").str(), policy});
+    Residents &group = residents[row->second];
+    if (++group.count > 1)
+      group.name = several;
+    group.bytes += buffer.bytes;
   }
-  llvm::stable_sort(live, [](const LiveBuffer *a, const LiveBuffer *b) {
-    return a->bytes > b->bytes;
+  llvm::stable_sort(residents, [](const Residents &a, const Residents &b) {
+    return a.bytes > b.bytes;
   });
+  return residents;
+}
+
+/// What lies in the arena where most is live, each buffer in a line, and those
+/// of equal layers in one.
+static std::string describePeak(GraphOp graph) {
+  GraphLiveness liveness(graph);
+  TaskNames names(graph);
+  GraphLiveness::Peak peak = liveness.peak(MemorySpace::Arena);
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "most is live";
-  if (running)
-    os << " while '" << describe(running) << "' runs";
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (auto task = dyn_cast<TaskOp>(buffer.owner);
+        task && buffer.begin == peak.position) {
+      os << " while '" << names.describe(task) << "' runs";
+      break;
+    }
   os << ", " << peak.bytes << " bytes:";
   static constexpr size_t maxShown = 10;
+  std::vector<Residents> residents =
+      findResidents(liveness, names, peak.position);
   int64_t shown = 0;
-  for (const LiveBuffer *buffer : ArrayRef(live).take_front(maxShown)) {
-    shown += buffer->bytes;
-    auto task = dyn_cast<TaskOp>(buffer->owner);
-    os << "\n  " << (buffer->value ? "" : "workspace of ") << "'"
-       << (task ? describe(task) : "reloaded value") << "', " << buffer->bytes
-       << " bytes";
-    if (!task || !buffer->value)
-      continue;
-    unsigned number = cast<OpResult>(buffer->value).getResultNumber();
-    if (std::optional<Policy> policy = task.getResultPolicy(number))
-      os << ", " << stringifyPolicy(*policy);
+  for (const Residents &row : ArrayRef(residents).take_front(maxShown)) {
+    shown += row.bytes;
+    os << "\n  " << row.name;
+    if (row.count > 1)
+      os << " x" << row.count;
+    os << ", " << row.bytes << " bytes";
+    if (!row.policy.empty())
+      os << ", " << row.policy;
   }
-  if (live.size() > maxShown)
-    os << "\n  " << live.size() - maxShown << " more, " << peak.bytes - shown
-       << " bytes";
+  if (residents.size() > maxShown)
+    os << "\n  " << residents.size() - maxShown << " more, "
+       << peak.bytes - shown << " bytes";
   int64_t reused = 0;
   for (const LiveBuffer &buffer : liveness.buffers)
     if (buffer.space == MemorySpace::Reused && buffer.begin <= peak.position &&
@@ -493,7 +533,7 @@ GraphPlanner::explainSmallest(const planning::PackedPlan &smallest) {
   llvm::Expected<Outcome> outcome = tryOut(smallest.plan);
   if (!outcome)
     return outcome.takeError();
-  std::string evidence = describePeak(GraphLiveness(*outcome->graph));
+  std::string evidence = describePeak(*outcome->graph);
   // What a planner proves counts neither packing nor values that lie in other
   // buffers than the arena.
   if (options.reuseResultBuffers)

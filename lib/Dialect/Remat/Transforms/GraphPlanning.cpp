@@ -40,7 +40,8 @@ static planning::Policy convertPolicy(std::optional<Policy> policy) {
   llvm_unreachable("unknown policy");
 }
 
-std::string remat::describe(TaskOp task) {
+/// Of an op: what it runs, and for which layers.
+static std::string describeCode(TaskOp task) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << task.getKernel() << " (task " << task.getId();
@@ -116,9 +117,8 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
   SmallVector<planning::ValueId> operands(given);
   for (Value operand : task->getOperands())
     operands.push_back(idOf.lookup(getViewRoot(operand)));
-  std::string name = describe(task);
-  planning::OpId id =
-      problem.addOp(name, task.getCost(), operands, isBackward(task));
+  planning::OpId id = problem.addOp(describeCode(task), task.getCost(),
+                                    operands, isBackward(task));
   planning::Op &op = problem.ops[id];
   op.hostWorkspace = llvm::alignTo(
       static_cast<int64_t>(task.getHostWorkspace()), target.getAlignment());
@@ -139,7 +139,8 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
     SlotAttr slot = task.getResultSlot(result.getResultNumber());
     if (slot && slot.getSpace() == MemorySpace::Reused)
       bytes = 0;
-    planning::ValueId value = problem.addResult(id, name, bytes);
+    planning::ValueId value =
+        problem.addResult(id, names.describe(task, result), bytes);
     // What is asked of a value concerns the time until the backward pass.
     std::optional<Policy> policy =
         task.getResultPolicy(result.getResultNumber());
@@ -253,8 +254,8 @@ void GraphProblem::addOffer(TaskOp unpack) {
 }
 
 GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
-    : target(getTargetFacts(graph)), level(graph.getPlannedLevel()),
-      overwritten(findOverwritten(graph)) {
+    : target(getTargetFacts(graph)), names(graph),
+      level(graph.getPlannedLevel()), overwritten(findOverwritten(graph)) {
   findBackward(graph);
   for (auto task : graph.getOps<TaskOp>())
     highestLevel = std::max(highestLevel, task.getBackwardLevel());

@@ -14,6 +14,7 @@
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
+#include "remat/Dialect/Remat/Transforms/TaskNames.h"
 #include "remat/Planning/Packing.h"
 #include "remat/Planning/Plan.h"
 
@@ -23,9 +24,6 @@
 #include <set>
 
 namespace remat {
-
-/// A name for messages: what the task computes, in which layers.
-std::string describe(TaskOp task);
 
 /// A graph as a problem. Ops are its tasks, in their order; values are the
 /// arguments and the results of tasks, views are resolved to what they view.
@@ -77,6 +75,7 @@ private:
   bool isPlanned(TaskOp task, Policy policy) const;
   bool readsOfBackward(TaskOp task) const;
 
+  TaskNames names;
   /// That of the derivative that planners know, and that of the last one.
   unsigned level, highestLevel = 0;
   llvm::DenseSet<mlir::Operation *> backward;

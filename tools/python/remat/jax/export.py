@@ -15,7 +15,7 @@ from ..arrays import give
 from ..errors import ArgumentError, ExportError
 from ..exported import Argument, Exported, ExportedStep, Result, unique_name
 from .loops import scan_sizes
-from .lower import UNROLL_LIMIT, Lowering, element_of, is_key, load_rules, physical
+from .lower import UNROLL_LIMIT, Lowering, element_of, is_key, load_rules, physical, scope_of
 from .whiles import with_gradients
 
 
@@ -117,8 +117,8 @@ def leaf_map(structure, names):
             raise ArgumentError("arguments are given by their places, got the keywords %s" % ", ".join(sorted(kwargs)))
         found, given = jax.tree_util.tree_flatten(tuple(args))
         if given != structure:
-            raise ArgumentError("the arguments are %s, expected %s with the leaves %s" % (
-                given, structure, ", ".join(names)))
+            raise ArgumentError("the arguments behind the weights, which may be None, are %s, expected %s with the "
+                                "leaves %s" % (given, structure, ", ".join(names)))
         return [plain(leaf) for leaf in found]
 
     return leaves_of
@@ -138,11 +138,11 @@ def _results(shapes, names, owner, numbers, differentiate, has_aux):
 
 
 def _layers(jaxpr):
-    """The name stacks of the program, with the first line of each."""
+    """The scopes of the program, with the first line of each."""
     from jax._src import source_info_util
     layers = {}
     for eqn in jaxpr.eqns:
-        stack = str(eqn.source_info.name_stack)
+        stack = scope_of(eqn.source_info.name_stack)
         frame = source_info_util.user_frame(eqn.source_info.traceback)
         if stack and stack not in layers:
             layers[stack] = {"name": stack, **({"file": frame.file_name, "line": frame.start_line} if frame else {})}

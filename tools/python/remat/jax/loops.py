@@ -99,6 +99,7 @@ class LoopBody(Lowering):
         super().__init__(Function(name), outer.unroll_limit, outer.max_trip_count)
         self.outer, self.scan_sizes = outer, outer.scan_sizes
         self.eqn, self.frame, self.backward = outer.eqn, outer.frame, outer.backward
+        self.scope = outer.scope
         # Pairs of a value of the body and a function that gives the one outside. Constants are made outside only when
         # the body is whole: its lowering may fail, and then the loop is unrolled.
         self.invariants = []

@@ -6,6 +6,8 @@ this one; one without a rule is an error that names it and the line of the progr
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import re
+
 import jax
 import numpy as np
 from jax._src import source_info_util
@@ -36,6 +38,14 @@ def takes_stacks(function):
     """Marks a rule that takes stacked values as they are."""
     function.takes_stacks = True
     return function
+
+
+def scope_of(stack):
+    """The scopes in a name stack, without what JAX adds of its own: "head" of "transpose(jvp(head))"."""
+    text, before = str(stack), None
+    while text != before:
+        text, before = re.sub(r"\b(?:jvp|transpose|vmap)\(([^()]*)\)", r"\1", text), text
+    return "/".join(part for part in text.split("/") if part not in ("", "checkpoint", "rematted_computation"))
 
 
 def is_key(dtype):
@@ -87,6 +97,8 @@ class Lowering:
         self.scan_sizes = {}  # to how many operations scans of a length unroll together
         self.known = {}  # numbers of rank 0 that are known, by the names of their values
         self.backward = False
+        # That of the equation around a jaxpr, whose name stacks begin anew.
+        self.scope = ""
         self.eqn = self.frame = None  # what is lowered, and the innermost line of the program that is known of it
         self.recomputes = self.in_region = False
         self.first_runs = {}  # results of forward operations by operation, operands and parameters
@@ -160,8 +172,10 @@ class Lowering:
         frame = source_info_util.user_frame(eqn.source_info.traceback)
         stack = str(eqn.source_info.name_stack)
         text = "%s:%d:0" % (quote(frame.file_name), frame.start_line) if frame else "unknown"
-        if stack:
-            text = "%s(%s)" % (quote(stack), text) if frame else quote(stack)
+        self.scope = "/".join(filter(None, (self.scope, scope_of(stack))))
+        if self.scope:
+            # With the separator at its end, a name is a scope and no operation.
+            text = "%s(%s)" % (quote(self.scope + "/"), text) if frame else quote(self.scope + "/")
         if self.backward or "transpose(" in stack:
             text = "%s(%s)" % (quote("remat:phase=backward"), text if text != "unknown" else '"backward"')
         self.function.location = text
@@ -172,11 +186,13 @@ class Lowering:
         env.update(zip(jaxpr.invars, arguments))
         for eqn in jaxpr.eqns:
             outer, frame, backward, location = self.eqn, self.frame, self.backward, self.function.location
+            scope = self.scope
             try:
                 env.update(zip(eqn.outvars, self.lower(eqn, frame, env)))
             finally:
                 # What fails may be lowered in another way.
                 self.eqn, self.frame, self.backward, self.function.location = outer, frame, backward, location
+                self.scope = scope
         return [self.literal(v.val, v.aval) if isinstance(v, jax_core.Literal) else env[v] for v in jaxpr.outvars]
 
     def lower(self, eqn, frame, env):

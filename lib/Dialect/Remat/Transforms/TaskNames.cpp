@@ -1,10 +1,13 @@
-//===- StepNames.cpp - names of what a step does --------------------------===//
+//===- TaskNames.cpp - names of what a step does --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepNames.h"
+#include "remat/Dialect/Remat/Transforms/TaskNames.h"
+
+#include "remat/Utils/TypeNames.h"
+#include "remat/Utils/Utf8.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -62,7 +65,7 @@ static StringRef findKnownKind(StringRef kernel) {
   return {};
 }
 
-bool remat::isKnownKind(StringRef kernel) {
+static bool isKnownKind(StringRef kernel) {
   return !findKnownKind(kernel).empty();
 }
 
@@ -72,6 +75,27 @@ std::string remat::describeKind(StringRef kernel) {
   std::string words = dropNumber(kernel).str();
   llvm::replace(words, '_', ' ');
   return words;
+}
+
+std::string remat::describeKind(TaskOp task) {
+  StringRef kernel = task.getKernel();
+  if (!task.getBackward() || isKnownKind(kernel))
+    return describeKind(kernel);
+  llvm::DenseMap<Operation *, Value> seen;
+  for (Value operand : task.getOperands()) {
+    Value value = getViewRoot(operand);
+    auto maker = dyn_cast_or_null<TaskOp>(value.getDefiningOp());
+    if (!maker || maker.getBackward() || !isKnownKind(maker.getKernel()))
+      continue;
+    auto [other, isFirst] = seen.try_emplace(maker, value);
+    if (!isFirst && other->second != value)
+      return describeKind(maker.getKernel());
+  }
+  return describeKind(kernel);
+}
+
+std::string remat::joinName(StringRef layer, StringRef kind) {
+  return layer.empty() ? kind.str() : (layer + " " + kind).str();
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,4 +205,31 @@ LayerNames::LayerNames(GraphOp graph, ArrayRef<std::string> gradients) {
     inferFromBefore(graph, ofBackward);
     inferFromBehind(graph, ofBackward);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Names for messages
+//===----------------------------------------------------------------------===//
+
+TaskNames::TaskNames(GraphOp graph) : layers(graph, /*gradients=*/{}) {
+  for (auto task : graph.getOps<TaskOp>())
+    if (!task.isClone())
+      originals.try_emplace(task.getId(), task);
+}
+
+std::string TaskNames::describe(TaskOp task, Value result) const {
+  auto found = originals.find(task.getId());
+  TaskOp original = found == originals.end() ? task : found->second;
+  StringRef layer;
+  if (!task.getBackward() || layers.isKnown(original))
+    layer = layers.getLayer(original);
+  std::string text = joinName(layer, describeKind(original));
+  if (task.isClone())
+    text += ", recomputed";
+  else if (task.getBackward())
+    text += ", backward";
+  if (result)
+    if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+      text += " " + describeType(type);
+  return toUtf8(text + " (task " + std::to_string(task.getId()) + ")");
 }

@@ -1,14 +1,15 @@
-//===- StepNames.h - names of what a step does ------------------*- C++ -*-===//
+//===- TaskNames.h - names of what a step does ------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_PIPELINES_STEPNAMES_H
-#define REMAT_LIB_PIPELINES_STEPNAMES_H
+#ifndef REMAT_DIALECT_REMAT_TRANSFORMS_TASKNAMES_H
+#define REMAT_DIALECT_REMAT_TRANSFORMS_TASKNAMES_H
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include <map>
 #include <string>
 
 namespace remat {
@@ -17,8 +18,12 @@ namespace remat {
 /// "sub_select_add_softmax_select_rows_1", "sub mul add" of "sub_mul_add".
 std::string describeKind(llvm::StringRef kernel);
 
-/// Whether that is a well-known name, such as "softmax".
-bool isKnownKind(llvm::StringRef kernel);
+/// The same of a task. What reads several results of a softmax or a norm, its
+/// sums beside its values, is a part of its derivative.
+std::string describeKind(TaskOp task);
+
+/// "h.3.attn softmax": the work in the layer, which may be unknown.
+std::string joinName(llvm::StringRef layer, llvm::StringRef kind);
 
 /// The layers of tasks and transfers. Where a task reads no parameter of its
 /// own and is in no scope, those of what is before and behind it say where it
@@ -33,6 +38,8 @@ public:
     auto found = layers.find(op);
     return found == layers.end() ? llvm::StringRef() : found->second;
   }
+  /// Whether the layer is not inferred.
+  bool isKnown(mlir::Operation *op) const { return known.contains(op); }
 
 private:
   std::string findOwn(TaskOp task, llvm::ArrayRef<std::string> gradients) const;
@@ -45,6 +52,23 @@ private:
   llvm::DenseSet<mlir::Operation *> known;
 };
 
+/// Names for messages and for the planner. The layer of a backward task is left
+/// out unless it reads a parameter: which one it makes the gradient of is known
+/// to those only who asked for it.
+class TaskNames {
+public:
+  explicit TaskNames(GraphOp graph);
+
+  /// "h.3.attn softmax, backward (task 7)". With a result, its type is in the
+  /// name, too.
+  std::string describe(TaskOp task, mlir::Value result = {}) const;
+
+private:
+  LayerNames layers;
+  /// The tasks that others are clones of. Numbers may be any.
+  std::map<int64_t, TaskOp> originals;
+};
+
 } // namespace remat
 
-#endif // REMAT_LIB_PIPELINES_STEPNAMES_H
+#endif // REMAT_DIALECT_REMAT_TRANSFORMS_TASKNAMES_H

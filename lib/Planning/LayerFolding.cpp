@@ -1,0 +1,43 @@
+//===- LayerFolding.cpp - names that equal layers share -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Planning/LayerFolding.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+
+namespace remat::planning {
+
+static bool isSeparator(char c) { return c == '.' || c == '/'; }
+
+std::string foldLayer(StringRef layer) {
+  std::string folded;
+  while (!layer.empty()) {
+    StringRef part = layer.take_until(isSeparator);
+    layer = layer.drop_front(part.size());
+    bool isNumber = !part.empty() && all_of(part, isDigit);
+    folded += isNumber ? "*" : part.str();
+    folded += layer.take_front();
+    layer = layer.drop_front(std::min<size_t>(layer.size(), 1));
+  }
+  return folded;
+}
+
+StringRef dropNumber(StringRef name) {
+  return name.ends_with(")") ? name.take_front(name.rfind(" (")) : name;
+}
+
+std::string foldName(StringRef name) {
+  StringRef layer = name.take_until([](char c) { return c == ' '; });
+  std::string folded = foldLayer(layer);
+  if (folded == layer)
+    return name.str();
+  return folded + dropNumber(name).drop_front(layer.size()).str();
+}
+
+} // namespace remat::planning
