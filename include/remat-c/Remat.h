@@ -259,6 +259,12 @@ REMAT_CAPI_EXPORTED RematStatus rematModuleGetTrace(RematModule module,
                                                     const remat_step *step,
                                                     RematBytes *json);
 
+/// The arena of a placed module as a memory snapshot of PyTorch, which
+/// torch.cuda._memory_viz reads. The bytes are no text: they have zeros in
+/// them.
+REMAT_CAPI_EXPORTED RematStatus rematModuleGetMemorySnapshot(
+    RematModule module, RematOptions options, RematBytes *pickle);
+
 //===----------------------------------------------------------------------===//
 // Plans without IR
 //===----------------------------------------------------------------------===//

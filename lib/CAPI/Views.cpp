@@ -9,6 +9,7 @@
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Pipelines/StepMeasurement.h"
 #include "remat/Pipelines/StepProfile.h"
+#include "remat/Pipelines/StepSnapshot.h"
 #include "remat/Pipelines/StepTrace.h"
 
 using namespace mlir;
@@ -129,5 +130,27 @@ RematStatus rematModuleGetTrace(RematModule module, RematOptions options,
   llvm::raw_string_ostream os(text);
   writeTrace(view.report, view.measured.spans, os);
   giveBytes(text, json);
+  return REMAT_STATUS_OK;
+}
+
+RematStatus rematModuleGetMemorySnapshot(RematModule module,
+                                         RematOptions options,
+                                         RematBytes *pickle) {
+  if (pickle)
+    *pickle = {nullptr, 0};
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!options.ptr || !pickle)
+    return call.failNull(__func__, pickle ? "options" : "pickle");
+  View view;
+  if (RematStatus status = makeView(call, state, unwrap(options)->step,
+                                    /*step=*/nullptr, view))
+    return status;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  writeMemorySnapshot(view.report, os);
+  giveBytes(text, pickle);
   return REMAT_STATUS_OK;
 }

@@ -102,9 +102,14 @@ void StepReporter::addCallers() {
       continue;
     bufferOfResult[number] = report.buffers.size();
     bool isGradient = !gradients[number].empty();
-    add(isGradient ? "gradient of " + gradients[number]
-                   : "result " + std::to_string(number),
-        isGradient ? BufferRole::Gradient : BufferRole::Result, type);
+    std::string name = "result " + std::to_string(number);
+    if (isGradient)
+      name = "gradient of " + gradients[number];
+    else if (auto given = graph.getResultAttrOfType<StringAttr>(
+                 number, RematDialect::nameAttrName))
+      name = "result " + given.str();
+    add(std::move(name), isGradient ? BufferRole::Gradient : BufferRole::Result,
+        type);
   }
 }
 

@@ -225,7 +225,7 @@ void StepProfile::print(raw_ostream &os) const {
        "avg_us", "MB", "MFLOP", "GFLOP/s", "GB/s", "recompute_calls",
        "recompute_ms", "streams"}};
   auto addRow = [&](const ProfileRow &row) {
-    std::string name = row.name;
+    std::string name = planning::abbreviateName(row.name);
     if (row.layers > 1)
       name += " x" + std::to_string(row.layers);
     int64_t self = row.selfNanoseconds;

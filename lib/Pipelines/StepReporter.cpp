@@ -29,8 +29,32 @@ std::string StepReporter::getArgumentName(unsigned number) {
 // What is known of arguments
 //===----------------------------------------------------------------------===//
 
+/// The gradients that exporters have computed are named after their parameters:
+/// "w.grad" of "w".
+void StepReporter::findNamedGradients() {
+  llvm::StringMap<unsigned> arguments;
+  for (unsigned number = 0; number < graph.getNumArguments(); ++number)
+    if (auto name = graph.getArgAttrOfType<StringAttr>(
+            number, RematDialect::nameAttrName))
+      arguments[name.getValue()] = number;
+  for (unsigned number = 0; number < graph.getNumResults(); ++number) {
+    auto name = graph.getResultAttrOfType<StringAttr>(
+        number, RematDialect::nameAttrName);
+    StringRef of = name ? name.getValue() : StringRef();
+    auto argument =
+        of.consume_back(".grad") ? arguments.find(of) : arguments.end();
+    if (argument == arguments.end() ||
+        graph.getArgumentTypes()[argument->second] !=
+            graph.getResultTypes()[number])
+      continue;
+    parameters.insert(argument->second);
+    gradients[number] = of.str();
+  }
+}
+
 void StepReporter::findParameters() {
   gradients.resize(graph.getNumResults());
+  findNamedGradients();
   SmallVector<DifferentiateOptions, 2> derivatives = options.getDerivatives();
   if (derivatives.empty())
     return;

@@ -36,6 +36,7 @@ public:
 
 private:
   std::string getArgumentName(unsigned number);
+  void findNamedGradients();
   void findParameters();
   void findUpdates();
   llvm::LogicalResult addEntry(mlir::Operation &op);

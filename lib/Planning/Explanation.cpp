@@ -443,18 +443,8 @@ struct Row {
 };
 } // namespace
 
-/// Names of kernels may be as long as what they do.
-static constexpr size_t widestName = 64;
-
 std::string Row::describeName() const {
-  std::string text = name;
-  if (text.size() > widestName) {
-    // Before a character, and not in it.
-    size_t end = widestName - 3;
-    while (end > 0 && (text[end] & 0xC0) == 0x80)
-      --end;
-    text.replace(end, std::string::npos, "...");
-  }
+  std::string text = abbreviateName(name);
   return count > 1 ? text + " x" + std::to_string(count) : text;
 }
 
@@ -481,9 +471,10 @@ static void add(ValueExplanation &sum, const ValueExplanation &entry) {
     sum.costIfDropped = addSaturating(*sum.costIfDropped, *entry.costIfDropped);
 }
 
-/// Rows in the order of the values' byte-time under save-all.
+/// Rows in the order of the values' byte-time under save-all. With `byName`,
+/// values of the same name are one row, whatever made them.
 static std::vector<Row> makeRows(const Problem &problem,
-                                 const Explanation &explanation) {
+                                 const Explanation &explanation, bool byName) {
   std::vector<Row> rows;
   // By the shared name, the bytes of one value, and what was decided and why.
   std::map<std::tuple<std::string, int64_t, std::string, std::string, bool>,
@@ -492,8 +483,8 @@ static std::vector<Row> makeRows(const Problem &problem,
   for (const ValueExplanation &entry : explanation.values) {
     const std::string &name = problem.values[entry.value].name;
     std::string shared = foldName(name), decision = describeDecision(entry);
-    // Nothing was decided on it.
-    if (entry.decision == Decision::ShortLived)
+    // Nothing was decided on what is short-lived.
+    if (byName || entry.decision == Decision::ShortLived)
       shared = dropNumber(shared).str();
     auto [found, isNew] =
         known.try_emplace({shared, entry.bytes, decision, entry.forcedBy,
@@ -516,7 +507,9 @@ static std::vector<Row> makeRows(const Problem &problem,
 
 void print(const Problem &problem, const Explanation &explanation,
            raw_ostream &os, StringRef unit, size_t limit) {
-  std::vector<Row> all = makeRows(problem, explanation);
+  std::vector<Row> all = makeRows(problem, explanation, /*byName=*/false);
+  if (all.size() > limit)
+    all = makeRows(problem, explanation, /*byName=*/true);
   auto rows = ArrayRef(all).take_front(limit);
   size_t width = StringRef("value").size();
   for (const Row &row : rows)

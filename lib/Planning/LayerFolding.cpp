@@ -40,4 +40,14 @@ std::string foldName(StringRef name) {
   return folded + dropNumber(name).drop_front(layer.size()).str();
 }
 
+std::string abbreviateName(StringRef name) {
+  constexpr size_t widest = 64;
+  if (name.size() <= widest)
+    return name.str();
+  StringRef rest = name.take_back(widest - 3);
+  // From the beginning of a character of UTF-8.
+  rest = rest.drop_while([](char c) { return (c & 0xC0) == 0x80; });
+  return "..." + rest.str();
+}
+
 } // namespace remat::planning

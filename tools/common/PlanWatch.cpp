@@ -18,8 +18,10 @@ using namespace remat::tools;
 /// Set by Ctrl-C.
 static std::atomic<bool> interrupted = false;
 
-PlanWatch::PlanWatch(StringRef tool, bool shows, StringRef afterwards)
+PlanWatch::PlanWatch(StringRef tool, bool shows, StringRef afterwards,
+                     StringRef costUnit)
     : tool(tool), afterwards(afterwards),
+      costUnit(costUnit.empty() ? "" : " " + costUnit.str()),
       line(tool, shows, [this] { return describe(); }) {
   interrupted = false;
   setInterruptFunction([] { interrupted = true; });
@@ -70,11 +72,11 @@ ProgressState PlanWatch::describe() {
   double gap = latest.time > 0 ? double(latest.time - latest.lowerBound) /
                                      double(latest.time)
                                : 0.0;
-  std::string text =
-      formatv("{0}: time {1} (+{2:f3}%), bound {3} (+{4:f3}%), gap {5:f3}%, "
-              "peak {6} bytes",
-              planner, latest.time, percent(latest.time), latest.lowerBound,
-              percent(latest.lowerBound), 100 * gap, latest.peakBytes);
+  std::string text = formatv(
+      "{0}: time {1}{7} (+{2:f3}%), bound {3}{7} (+{4:f3}%), gap "
+      "{5:f3}%, peak {6} bytes",
+      planner, latest.time, percent(latest.time), latest.lowerBound,
+      percent(latest.lowerBound), 100 * gap, latest.peakBytes, costUnit);
   return {text, 1 - gap};
 }
 

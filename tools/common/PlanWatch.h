@@ -22,8 +22,10 @@ namespace remat::tools {
 class PlanWatch {
 public:
   /// Without `shows`, nothing is said of the progress. `afterwards` is what the
-  /// tool does with the plan after Ctrl-C, for a note; empty for none.
-  PlanWatch(llvm::StringRef tool, bool shows, llvm::StringRef afterwards = "");
+  /// tool does with the plan after Ctrl-C, for a note; empty for none. Costs of
+  /// models are in nanoseconds, those of instances in no unit that is known.
+  PlanWatch(llvm::StringRef tool, bool shows, llvm::StringRef afterwards = "",
+            llvm::StringRef costUnit = "ns");
   ~PlanWatch();
   PlanWatch(const PlanWatch &) = delete;
 
@@ -39,7 +41,7 @@ private:
   void onProgress(const planning::Progress &progress);
   ProgressState describe();
 
-  std::string tool, afterwards;
+  std::string tool, afterwards, costUnit;
   std::optional<double> firstPlanSeconds;
 
   /// Guards what is below, which the thread that prints reads.

@@ -25,6 +25,9 @@
 
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Codegen/HeaderEmitter.h"
+#include "remat/Dialect/Remat/IR/TargetFacts.h"
+#include "remat/Pipelines/StepSnapshot.h"
+#include "remat/Pipelines/StepTrace.h"
 #include "remat/Support/OutputFiles.h"
 #include "remat/Target/Target.h"
 #include "remat/Utils/Utf8.h"
@@ -68,6 +71,13 @@ struct Options {
   StepFlags flags{category, AllStages, {"explain"}};
   PlanFlags plan{category};
   StoredPlanFlag storedPlan{category};
+  cl::opt<std::string> traceFile{
+      "trace", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Write a trace of the planned step for Perfetto or "
+               "chrome://tracing")};
+  cl::opt<std::string> snapshotFile{
+      "memory-snapshot", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Write the planned arena as a memory snapshot of PyTorch")};
   ReportFlag report{category};
   /// What the flags say.
   StepOptions step;
@@ -87,10 +97,12 @@ static Options &options() {
   return options;
 }
 
-static std::array<OutputFlag, 4> getOutputFlags() {
+static std::array<OutputFlag, 6> getOutputFlags() {
   return {{{"-o", options().outputFile},
            {"--header", options().headerFile},
            {"--json", options().jsonFile},
+           {"--trace", options().traceFile},
+           {"--memory-snapshot", options().snapshotFile},
            {"--report", options().report.getFile()}}};
 }
 
@@ -120,7 +132,8 @@ static Error checkOptions() {
     options().emit = Output::Assembly;
   }
   for (const cl::opt<std::string> *file :
-       {&options().headerFile, &options().jsonFile})
+       {&options().headerFile, &options().jsonFile, &options().traceFile,
+        &options().snapshotFile})
     if (options().emit < Output::Placed && !file->empty())
       return makeError("'--" + file->ArgStr +
                        "' describes a placed step, but '--emit' stops before");
@@ -170,7 +183,8 @@ struct Facts {
   /// Only if the step is placed.
   std::optional<StepSummary> summary;
   PlanDetails details;
-  /// For the report.
+  /// What happens in it, if a file shows that, and beside other plans.
+  std::optional<StepReport> step;
   std::vector<PlannedStep> plans;
   /// Unset if the input was planned already.
   std::optional<double> planSeconds;
@@ -204,23 +218,33 @@ static Error plan(GraphOp &graph, PlanDetails &details, GraphPlan &found) {
   return flags.explainPlan(found.problem, found.solution.plan, details);
 }
 
-/// The step of `module` (L4) and `found` beside other plans of `tasks`.
-static Expected<std::vector<PlannedStep>>
-collectPlans(mlir::ModuleOp tasks, mlir::ModuleOp module,
-             const GraphPlan &found, const PlanDetails &details) {
-  const StepOptions &step = options().step;
+/// Describes the placed step of `graph` if a file shows it. A plan that was made
+/// before, and is not `found`, does not say which link it was made for.
+static Error describe(GraphOp graph, const GraphPlan &found, Facts &facts) {
+  if (options().traceFile.empty() && options().snapshotFile.empty() &&
+      !options().report.isGiven())
+    return Error::success();
+  int64_t link = facts.planSeconds ? found.problem.linkBytesPerSecond
+                                   : getTargetFacts(graph).getLinkBandwidth();
   mlir::FailureOr<StepReport> report =
-      makeStepReport(getOnlyGraph(module), step,
-                     found.problem.linkBytesPerSecond, found.decisions);
+      makeStepReport(graph, options().step, link, found.decisions);
   if (failed(report))
     return makeError("could not describe the step");
+  facts.step = std::move(*report);
+  return Error::success();
+}
+
+/// The step that is compiled, by `found`, beside other plans of `tasks`.
+static Expected<std::vector<PlannedStep>>
+collectPlans(mlir::ModuleOp tasks, const GraphPlan &found, const Facts &facts) {
+  const StepOptions &step = options().step;
   planning::SolverOptions search = step.plan.solver;
   PlanWatch watch("remat-compile", options().plan.showsProgress(),
                   "the report has the plans so far");
   watch.attach(search);
   return options().report.collectPlans(
-      tasks, step, search, details.frontierPlans,
-      makePlannedStep(PlanOrigin::Chosen, std::move(*report), found));
+      tasks, step, search, facts.details.frontierPlans,
+      makePlannedStep(PlanOrigin::Chosen, *facts.step, found));
 }
 
 /// Brings the module to the level that is to be written, L4 at most.
@@ -263,14 +287,17 @@ static Expected<Facts> compile(mlir::ModuleOp module) {
     return facts;
   if (graph.getArenaBytes()) {
     facts.summary = summarizeStep(graph);
+    if (Error error = describe(graph, found, facts))
+      return std::move(error);
     return facts;
   }
   if (Error error = placeModule(module, given.step.plan.reuseResultBuffers)
                         .moveInto(facts.summary))
     return std::move(error);
+  if (Error error = describe(getOnlyGraph(module), found, facts))
+    return std::move(error);
   if (given.report.isGiven())
-    if (Error error = collectPlans(*tasks, module, found, facts.details)
-                          .moveInto(facts.plans))
+    if (Error error = collectPlans(*tasks, found, facts).moveInto(facts.plans))
       return std::move(error);
   return facts;
 }
@@ -338,6 +365,16 @@ static Error writeFiles(const Files &contents, const Facts &facts,
   if (!options().jsonFile.empty())
     if (Error error = files.add(options().jsonFile, [&](raw_ostream &os) {
           os << formatv("{0:2}", report) << '\n';
+        }))
+      return error;
+  if (!options().traceFile.empty())
+    if (Error error = files.add(options().traceFile, [&](raw_ostream &os) {
+          writeTrace(*facts.step, /*measured=*/{}, os);
+        }))
+      return error;
+  if (!options().snapshotFile.empty())
+    if (Error error = files.add(options().snapshotFile, [&](raw_ostream &os) {
+          writeMemorySnapshot(*facts.step, os);
         }))
       return error;
   if (Error error = options().report.addTo(

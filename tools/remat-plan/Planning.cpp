@@ -160,7 +160,8 @@ Expected<Outcome> plan::planInstance(Instance instance,
     return peak.takeError();
   outcome.saveAllPeak = *peak;
 
-  PlanWatch watch("remat-plan", flags.showsProgress());
+  PlanWatch watch("remat-plan", flags.showsProgress(), /*afterwards=*/"",
+                  /*costUnit=*/"");
   SolverOptions search = options.solver;
   watch.attach(search);
   SharedLimit limit(search);

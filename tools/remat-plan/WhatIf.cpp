@@ -285,7 +285,12 @@ void plan::print(ArrayRef<WhatIfRow> rows, raw_ostream &os) {
     widths.push_back(width + 2);
     os << right_justify(condition.first, width + 2);
   }
-  os << "          budget            peak        save-all  smallest feasible"
+  // Where budgets are asked for, the first column has them as they were given.
+  bool isAsked = any_of(rows.front().conditions, [](const auto &condition) {
+    return condition.first == "budget";
+  });
+  os << (isAsked ? "        in bytes" : "          budget")
+     << "            peak        save-all  smallest feasible"
         "  arguments, results     TDI %\n";
   for (const WhatIfRow &row : rows) {
     for (auto [width, condition] : zip(widths, row.conditions))

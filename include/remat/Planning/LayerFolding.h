@@ -28,6 +28,10 @@ llvm::StringRef dropNumber(llvm::StringRef name);
 /// "h.*.fc matmul". If that has no number, the whole name.
 std::string foldName(llvm::StringRef name);
 
+/// A name for a column of a table: without its beginning if it is too long.
+/// What is done and to what comes last.
+std::string abbreviateName(llvm::StringRef name);
+
 } // namespace remat::planning
 
 #endif // REMAT_PLANNING_LAYERFOLDING_H

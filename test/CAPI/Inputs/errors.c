@@ -115,6 +115,14 @@ static void testViews(RematModule module, RematOptions options) {
       strstr(bytes.data, "\"name\":\"measured\""))
     ++failures;
   rematBytesFree(&bytes);
+  expect("snapshot", rematModuleGetMemorySnapshot(module, options, &bytes),
+         REMAT_STATUS_OK, "");
+  /* The protocol of a pickle that PyTorch's page reads. */
+  if (!bytes.data || bytes.size < 2 || memcmp(bytes.data, "\x80\x02", 2) != 0)
+    ++failures;
+  rematBytesFree(&bytes);
+  expect("no snapshot", rematModuleGetMemorySnapshot(module, options, NULL),
+         REMAT_STATUS_INVALID_ARGUMENT, "pickle");
   expect("no step",
          rematModuleGetProfile(module, options, NULL, NULL, NULL, &bytes),
          REMAT_STATUS_INVALID_ARGUMENT, "step");

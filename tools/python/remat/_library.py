@@ -103,6 +103,7 @@ FUNCTIONS = {
     "rematModuleGetFrontier": (c_int, [H, H, c_uint, B]),
     "rematModuleGetProfile": (c_int, [H, H, P, c_char_p, c_char_p, B]),
     "rematModuleGetTrace": (c_int, [H, H, P, B]),
+    "rematModuleGetMemorySnapshot": (c_int, [H, H, B]),
     "rematModuleWriteObject": (c_int, [H, H, c_char_p, c_char_p]),
     "rematModuleLoad": (c_int, [H, H, POINTER(H)]),
     "rematCodeGetModule": (c_void_p, [H]),

@@ -165,6 +165,10 @@ class ExportedStep:
         arrays = self._gather(params, args, kwargs, cotangents, seed)
         return self.step.trace(path, *arrays)
 
+    def memory_snapshot(self, path):
+        """`Step.memory_snapshot`."""
+        self.step.memory_snapshot(path)
+
     def anomalies(self, params=None, *args, cotangents=None, seed=None, **kwargs):
         """`Step.anomalies` on what the step would be called with."""
         arrays = self._gather(params, args, kwargs, cotangents, seed)

@@ -24,10 +24,13 @@ class Context:
 
     def take(self, status, give):
         """The text that a function gave in bytes of the caller."""
+        return self.take_bytes(status, give).decode()
+
+    def take_bytes(self, status, give):
         data = lib.Bytes()
         self.check(give(ctypes.byref(data)) if status is None else status)
         try:
-            return ctypes.string_at(data.data, data.size).decode() if data.data else ""
+            return ctypes.string_at(data.data, data.size) if data.data else b""
         finally:
             self.lib.rematBytesFree(ctypes.byref(data))
 
@@ -137,6 +140,10 @@ class Module:
     def trace(self, options, step):
         return self.context.take(None, lambda out: self.context.lib.rematModuleGetTrace(
             self.handle, options.handle, step, out))
+
+    def memory_snapshot(self, options):
+        return self.context.take_bytes(None, lambda out: self.context.lib.rematModuleGetMemorySnapshot(
+            self.handle, options.handle, out))
 
     def write_object(self, options, object_path, header_path=None):
         self.context.check(self.context.lib.rematModuleWriteObject(

@@ -325,6 +325,11 @@ class Step:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
+    def memory_snapshot(self, path):
+        """Writes the planned arena as a memory snapshot of PyTorch, which torch.cuda._memory_viz reads."""
+        with open(path, "wb") as file:
+            file.write(self._placed.memory_snapshot(self._options))
+
     def anomalies(self, *arrays):
         """Runs the step and looks for NaNs and infinities that are made of finite numbers: a list of texts that name
         the entry, the operations that may have made it, and their places, as docs/anomaly.md has it."""

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import gc
 import json
 import os
+import pickle
 import tempfile
 import unittest
 
@@ -70,6 +71,16 @@ class StepTest(unittest.TestCase):
             step.profile()
         with self.assertRaisesRegex(remat.Error, "steps is 0, expected 1 or more"):
             step.profile(self.w, self.x, steps=0)
+
+    def test_snapshots_are_pickles(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "arena.pickle")
+            step = remat.compile(MODEL)
+            step.memory_snapshot(path)
+            with open(path, "rb") as file:
+                snapshot = pickle.load(file)
+        (segment,) = snapshot["segments"]
+        self.assertGreater(segment["total_size"], 0)
 
     def test_traces_are_of_the_plan_or_a_run(self):
         step = remat.compile(MODEL)

@@ -44,8 +44,14 @@ static constexpr KnownKind knownKinds[] = {
 
 /// Whether the words of `part` are among those of `name`.
 static bool hasWords(StringRef name, StringRef part) {
-  return ("_" + name + "_").str().find(("_" + part + "_").str()) !=
-         std::string::npos;
+  for (size_t at = name.find(part); at != StringRef::npos;
+       at = name.find(part, at + 1)) {
+    size_t end = at + part.size();
+    if ((at == 0 || name[at - 1] == '_') &&
+        (end == name.size() || name[end] == '_'))
+      return true;
+  }
+  return false;
 }
 
 /// The name without the number that tells kernels with equal names apart.
