@@ -218,8 +218,8 @@ static Error plan(GraphOp &graph, PlanDetails &details, GraphPlan &found) {
   return flags.explainPlan(found.problem, found.solution.plan, details);
 }
 
-/// Describes the placed step of `graph` if a file shows it. A plan that was made
-/// before, and is not `found`, does not say which link it was made for.
+/// Describes the placed step of `graph` if a file shows it. A plan that was
+/// made before, and is not `found`, does not say which link it was made for.
 static Error describe(GraphOp graph, const GraphPlan &found, Facts &facts) {
   if (options().traceFile.empty() && options().snapshotFile.empty() &&
       !options().report.isGiven())
