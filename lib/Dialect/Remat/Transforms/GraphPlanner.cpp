@@ -109,9 +109,8 @@ planning::SolverOptions GraphPlanner::getSolverOptions(double share) const {
 // Planning
 //===----------------------------------------------------------------------===//
 
-/// A plan that keeps all values and has no limits but the order.
-static llvm::Expected<planning::Solution> keepAll(planning::Problem problem,
-                                                  const PlanOptions &options) {
+llvm::Expected<planning::Solution>
+remat::keepAllValues(planning::Problem problem, const PlanOptions &options) {
   problem.regions.clear();
   problem.deviceBudget.reset();
   return planning::solve(problem, "save-all", options.solver);
@@ -120,7 +119,7 @@ static llvm::Expected<planning::Solution> keepAll(planning::Problem problem,
 llvm::Error GraphPlanner::prepare() {
   if (llvm::Error error = setLimits(graphProblem, options))
     return error;
-  llvm::Expected<planning::Solution> solution = keepAll(problem, options);
+  llvm::Expected<planning::Solution> solution = keepAllValues(problem, options);
   if (!solution)
     return solution.takeError();
   saveAll = std::move(solution->plan);
@@ -300,65 +299,6 @@ bool GraphPlanner::mayKeepAll() const {
                   value.policy == planning::Policy::MustCpuOffload ||
                   value.policy == planning::Policy::PreferCpuOffload;
          });
-}
-
-/// Finds what lies in the caller's buffers in `kept`, the graph with a plan
-/// that keeps all, without being returned itself: sums that are added to.
-void GraphPlanner::findReturned(GraphOp kept) {
-  DenseSet<Value> owners;
-  for (Value value : kept.getBody().front().getTerminator()->getOperands())
-    owners.insert(GraphLiveness::getOwner(value));
-  std::map<int64_t, TaskOp> taskOf;
-  for (auto task : kept.getOps<TaskOp>())
-    taskOf[task.getId()] = task;
-  for (auto [id, value] : llvm::enumerate(graphProblem.values)) {
-    auto result = dyn_cast_or_null<OpResult>(value);
-    if (!result || problem.values[id].isOutput)
-      continue;
-    auto task = cast<TaskOp>(result.getOwner());
-    Value twin = taskOf.at(task.getId())->getResult(result.getResultNumber());
-    if (task.isPlannedBackward() &&
-        owners.contains(GraphLiveness::getOwner(twin)))
-      returned.push_back(id);
-  }
-}
-
-/// Counting the gradients from when they are written, as if they were in the
-/// arena and this larger by all of them, a planner sees how the room in their
-/// buffers shrinks, but takes it to be in one piece. Not counting them, it
-/// takes that room to be the same at all times. Either can be closer to what
-/// packing makes of it. What an earlier call of several keeps is not in buffers
-/// of a later one.
-llvm::Error GraphPlanner::collectCounts() {
-  if (options.reuseResultBuffers && !graphProblem.tasks.empty() &&
-      graphProblem.tasks.back().getPhase() == 0) {
-    Counted &counted = counts.emplace_back(Counted{problem});
-    DenseSet<Value> reused;
-    for (auto [donor, returned] :
-         llvm::zip(getDonors(graph),
-                   graph.getBody().front().getTerminator()->getOperands()))
-      if (donor)
-        reused.insert(getViewRoot(returned));
-    // An argument is in its buffer until it is written.
-    for (auto [value, counts] :
-         llvm::zip(graphProblem.values, counted.problem.values))
-      if (counts.isOutput && problem.ops[counts.producer].backward &&
-          !reused.contains(value))
-        counts.bytes = getBufferBytes(cast<RankedTensorType>(value.getType()),
-                                      graphProblem.target);
-  }
-  counts.push_back({problem});
-  for (Counted &counted : counts) {
-    for (planning::ValueId value : returned)
-      counted.problem.values[value].bytes = 0;
-    llvm::Expected<planning::Solution> saveAll =
-        keepAll(counted.problem, options);
-    if (!saveAll)
-      return saveAll.takeError();
-    counted.reusedBytes =
-        std::max<int64_t>(saveAll->peakBytes - saveAllArena, 0);
-  }
-  return llvm::Error::success();
 }
 
 void GraphPlanner::raiseBound(int64_t time, StringRef method) {

@@ -25,6 +25,10 @@ namespace remat {
 /// Whether a policy wants any value in host memory.
 bool asksForOffload(const planning::Problem &problem);
 
+/// A plan that keeps all values and has no limits but the order.
+llvm::Expected<planning::Solution> keepAllValues(planning::Problem problem,
+                                                 const PlanOptions &options);
+
 /// The limits of the options, the budget aside. Fails on an unknown name.
 llvm::Error setLimits(GraphProblem &graphProblem, const PlanOptions &options);
 
@@ -104,6 +108,7 @@ private:
   planning::SolverOptions getSolverOptions(double share = 1) const;
   bool mayKeepAll() const;
   void findReturned(GraphOp kept);
+  bool countInPlaceOnce(planning::Problem &counted);
   llvm::Error collectCounts();
   void raiseBound(int64_t time, llvm::StringRef method);
   int64_t getMostElsewhere() const;

@@ -175,6 +175,16 @@ findOverwritable(mlir::func::FuncOp kernel);
 llvm::SmallVector<mlir::OpResult> findSumsInDonors(GraphOp graph,
                                                    mlir::ModuleOp module);
 
+/// A result of a task that is written over what another task has made for it.
+struct WriteOverMade {
+  mlir::OpResult result;
+  mlir::Value made;
+};
+/// Those of backward tasks in a graph without a plan, in their order, whatever
+/// the plan: nothing else reads what they are written over.
+llvm::SmallVector<WriteOverMade> findWritesOverMade(GraphOp graph,
+                                                    mlir::ModuleOp module);
+
 /// Lets tasks write a result over the argument that gives it its buffer, if
 /// they read that, or over what others have written over it.
 void writeOverDonors(GraphOp graph, mlir::ModuleOp module);

@@ -173,6 +173,29 @@ SmallVector<OpResult> remat::findSumsInDonors(GraphOp graph, ModuleOp module) {
   return sums;
 }
 
+SmallVector<WriteOverMade> remat::findWritesOverMade(GraphOp graph,
+                                                     ModuleOp module) {
+  SmallVector<WriteOverMade> writes;
+  if (!module || !getTargetFacts(graph).getInPlace())
+    return writes;
+  Overwritable overwritable(module);
+  for (auto task : graph.getOps<TaskOp>()) {
+    if (!task.isPlannedBackward())
+      continue;
+    DenseSet<Value> taken;
+    for (auto [number, operands] : llvm::enumerate(overwritable.get(task))) {
+      std::optional<unsigned> operand = findMadeForIt(task, number, operands);
+      if (!operand)
+        continue;
+      Value made = getViewRoot(task.getOperand(*operand));
+      if (cast<TaskOp>(made.getDefiningOp()).isPlannedBackward() &&
+          taken.insert(made).second)
+        writes.push_back({task->getResult(number), made});
+    }
+  }
+  return writes;
+}
+
 void remat::writeOverDonors(GraphOp graph, ModuleOp module) {
   if (!module || !getTargetFacts(graph).getInPlace())
     return;
