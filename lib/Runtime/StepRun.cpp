@@ -357,7 +357,7 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
       copyStreams.drain();
     for (uint32_t root : lifetimes.deaths[i]) {
       counter(root) -= table.buffers[root].bytes;
-      if (poisons)
+      if (poisons && !mayBeOverwritten(table, i, root))
         poison(root);
     }
     if (events && !device)

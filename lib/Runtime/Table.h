@@ -138,6 +138,15 @@ inline bool isInPlace(const Table &body, uint32_t i) {
   return body.arguments[i].donation == i;
 }
 
+/// Whether an entry may write over the buffer `root`, which is no result of it,
+/// before it ends: a loop does where an earlier iteration alone reads that,
+/// which is checked where loops are.
+inline bool mayBeOverwritten(const Table &table, uint32_t entry,
+                             uint32_t root) {
+  return table.entries[entry].kind == REMAT_ENTRY_LOOP &&
+         table.buffers[root].reused;
+}
+
 /// Finds the lifetimes; checks that nothing is read before it is written, that
 /// live buffers do not overlap, that all results are written, and that what a
 /// call leaves for another is where it lasts.

@@ -450,6 +450,9 @@ bool remat::findLifetimes(const Table &table, Lifetimes &lifetimes,
 
   LiveRanges live;
   for (uint32_t i = 0; i < table.entries.size(); ++i) {
+    for (uint32_t root : lifetimes.deaths[i])
+      if (mayBeOverwritten(table, i, root))
+        live.erase(table, root);
     for (uint32_t root : lifetimes.births[i]) {
       uint32_t other = live.insert(table, root);
       if (other != REMAT_NONE)

@@ -357,17 +357,59 @@ uint64_t findUpdatedOperand(const Table &t, const remat_loop &loop,
   return firstState(loop) + countBuffers(t, loop, 0, slice) + element;
 }
 
+/// When iterations use the operands and the results of an entry.
+class Iterations {
+public:
+  Iterations(const Table &t, const remat_entry &e) {
+    const remat_loop &loop = t.loops[e.callee];
+    reads.assign(e.operand_count, never);
+    writes.assign(e.result_count, never);
+    // Where the number of iterations is known when it runs, none has a buffer
+    // of its own.
+    addParts(t, loop, 0, loop.slices, firstState(loop), reads);
+    addParts(t, loop, loop.slices, uint64_t(loop.slices) + loop.stacks,
+             loop.carried, writes);
+  }
+
+  /// Whether the iteration that alone uses operand `j` comes before that which
+  /// alone writes result `i`.
+  bool isReadBefore(uint32_t j, uint32_t i) const {
+    return reads[j] != never && writes[i] != never && reads[j] < writes[i];
+  }
+
+private:
+  static constexpr int64_t never = -1;
+
+  static void addParts(const Table &t, const remat_loop &loop, uint64_t first,
+                       uint64_t last, uint64_t begin,
+                       std::vector<int64_t> &uses) {
+    for (uint64_t part = first; part < last; ++part) {
+      uint64_t count = countBuffers(t, loop, part, part + 1);
+      if (isList(t, loop, part))
+        for (uint64_t i = 0; i < count; ++i)
+          uses[begin + i] = static_cast<int64_t>(
+              loop.flags & REMAT_LOOP_REVERSE ? count - 1 - i : i);
+      begin += count;
+    }
+  }
+
+  /// By operand and by result, the place in the order of iterations.
+  std::vector<int64_t> reads, writes;
+};
+
 /// Whether iterations can read what they read, whatever they write.
 bool checkOverlaps(const Table &t, uint32_t index, std::string &error) {
   const remat_entry &e = t.entries[index];
   const remat_loop &loop = t.loops[e.callee];
+  Iterations iterations(t, e);
   for (uint32_t i = 0; i < e.result_count; ++i) {
     const remat_buffer &result = t.result(e, i);
     uint64_t updated = findUpdatedOperand(t, loop, i);
     for (uint32_t j = 0; j < e.operand_count; ++j) {
       const remat_buffer &operand = t.operand(e, j);
       bool isOne = j == updated && operand.offset == result.offset;
-      if (!isOne && shareBytes(t, operand, result))
+      if (!isOne && !iterations.isReadBefore(j, i) &&
+          shareBytes(t, operand, result))
         return fail(error, t.describe(index) + " has result " + number(i) +
                                " that overlaps operand " + number(j));
     }

@@ -168,6 +168,87 @@ TEST(LoopRun, Lists) {
   }
 }
 
+/// A step whose loop reads x of iteration i, a copy of argument x, from where
+/// it writes s of iteration places[i]; -1 is the arena.
+StepTableBuilder makeSharing(bool isReverse, const std::vector<int> &places) {
+  StepTableBuilder builder;
+  builder.addArgument("h", REMAT_F32, {3});
+  builder.addArgument("w", REMAT_F32, {3});
+  for (const char *name : {"x0", "x1", "x2", "x3"})
+    builder.addArgument(name, REMAT_F32, {16});
+  builder.addResult("h", REMAT_F32, {3});
+  for (const char *name : {"s0", "s1", "s2", "s3"})
+    builder.addResult(name, REMAT_F32, {16});
+  StepTableBuilder body;
+  for (const char *name : {"h", "w"})
+    body.addArgument(name, REMAT_F32, {3});
+  body.addArgument("x", REMAT_F32, {16});
+  body.addResult("h", REMAT_F32, {3});
+  body.addResult("s", REMAT_F32, {16});
+  uint32_t h = body.addArgumentBuffer(0), w = body.addArgumentBuffer(1);
+  uint32_t x = body.addArgumentBuffer(2);
+  body.addEntry(makeEntry(0, {h, w}, {body.addResultBuffer(0)}, 3));
+  body.addEntry(makeEntry(1, {x, x}, {body.addResultBuffer(1)}, 16));
+  remat_loop loop =
+      makeRecord(builder.addBody(body.finalize()), 1, 1, 1, 1,
+                 isReverse ? unsigned(REMAT_LOOP_REVERSE) : 0u, 4);
+  std::vector<uint32_t> operands = {builder.addArgumentBuffer(0),
+                                    builder.addArgumentBuffer(1)};
+  for (uint32_t i = 0; i < 4; ++i) {
+    operands.push_back(places[i] < 0
+                           ? builder.addArenaBuffer(256 + 64 * i, 64)
+                           : builder.addReusedBuffer(1 + places[i], 0, 64));
+    builder.addEntry(
+        makeCopy(builder.addArgumentBuffer(2 + i), operands.back()));
+  }
+  std::vector<uint32_t> results;
+  for (uint32_t i = 0; i < 5; ++i)
+    results.push_back(builder.addResultBuffer(i));
+  builder.addEntry(makeLoop(builder.addLoop(loop, {1, 1}), operands, results,
+                            builder.addArenaBuffer(0, 256)));
+  return builder;
+}
+
+/// What one iteration reads may lie where a later one writes, whichever way
+/// the loop runs, and is then not poisoned when the loop has ended.
+TEST(LoopRun, ReadsWhereLaterIterationsWrite) {
+  for (bool isReverse : {false, true}) {
+    Step step(makeSharing(isReverse, isReverse ? std::vector<int>{-1, 0, 1, 2}
+                                               : std::vector<int>{1, 2, 3, -1}),
+              kernels, {1, REMAT_STEP_POISON, nullptr, 0});
+    ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+    Tensor h({3}), w({3}), end({3});
+    std::vector<Tensor> x(4, Tensor({16})), s(4, Tensor({16}));
+    for (size_t i = 0; i < 4; ++i)
+      for (size_t j = 0; j < 16; ++j)
+        x[i].values[j] = float(16 * i + j);
+    ASSERT_EQ(
+        step.run({h, w, x[0], x[1], x[2], x[3]}, {end, s[0], s[1], s[2], s[3]}),
+        REMAT_OK)
+        << step.message;
+    for (size_t i = 0; i < 4; ++i)
+      for (size_t j = 0; j < 16; ++j)
+        EXPECT_EQ(s[i].values[j], 2 * float(16 * i + j)) << i << " " << j;
+  }
+}
+
+/// Neither where the same iteration writes nor where an earlier one does.
+TEST(LoopRun, RefusesToReadWhereEarlierIterationsWrite) {
+  for (std::vector<int> places :
+       {std::vector<int>{0, -1, -1, -1}, std::vector<int>{-1, -1, 1, -1}}) {
+    for (bool isReverse : {false, true}) {
+      std::vector<int> inOrder = places;
+      if (isReverse)
+        inOrder = places[0] == 0 ? std::vector<int>{-1, -1, -1, 3}
+                                 : std::vector<int>{-1, 2, -1, -1};
+      Step step(makeSharing(isReverse, inOrder), kernels);
+      EXPECT_EQ(step.loaded, REMAT_INVALID_MODULE);
+      EXPECT_NE(step.message.find("that overlaps operand"), std::string::npos)
+          << step.message;
+    }
+  }
+}
+
 /// Adds up the elements of a slice, and writes what was added up before them,
 /// less the element, in its place.
 std::string makeUpdating() {

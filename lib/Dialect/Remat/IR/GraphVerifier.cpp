@@ -13,6 +13,7 @@
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
+#include "remat/Dialect/Remat/IR/LoopElements.h"
 #include "remat/Dialect/Remat/IR/PackedForms.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -510,11 +511,33 @@ static LogicalResult verifyNoOverlap(const GraphLiveness &liveness,
       }));
 }
 
+/// Whether a task that runs a loop writes result `written` of the graph and
+/// reads `value` for the last time, in an iteration that has ended by then.
+static bool
+isReadByEarlierIteration(const LiveBuffer &value, const LiveBuffer &written,
+                         std::map<Operation *, LoopElements> &elements) {
+  auto task = dyn_cast<TaskOp>(written.owner);
+  if (!task || !written.value || value.end != written.begin)
+    return false;
+  auto known = elements.find(task);
+  if (known == elements.end())
+    known = elements
+                .emplace(task,
+                         LoopElements(
+                             task,
+                             SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+                                 task, task.getKernelAttr())))
+                .first;
+  return known->second.isReadBefore(
+      value.value, cast<OpResult>(written.value).getResultNumber());
+}
+
 /// Checks the values that are in buffers of results: that they lie within them,
 /// do not overlap, and are dead when the result is written.
 static LogicalResult verifyReused(GraphOp graph,
                                   const GraphLiveness &liveness) {
   std::map<int64_t, SmallVector<LiveBuffer>> buffersOf;
+  std::map<Operation *, LoopElements> elements;
   SmallVector<BlockArgument> donors = getDonors(graph);
   for (const LiveBuffer &buffer : liveness.buffers) {
     if (buffer.space != MemorySpace::Reused)
@@ -542,6 +565,9 @@ static LogicalResult verifyReused(GraphOp graph,
     auto it = buffersOf.find(buffer.result);
     if (buffer.space != MemorySpace::Result || it == buffersOf.end())
       continue;
+    for (LiveBuffer &reused : it->second)
+      if (isReadByEarlierIteration(reused, buffer, elements))
+        --reused.end;
     it->second.push_back(buffer);
     it->second.back().slot =
         SlotAttr::get(graph.getContext(), MemorySpace::Arena, 0, buffer.bytes);

@@ -20,7 +20,7 @@ using namespace remat;
 
 void remat::assignBuffers(GraphOp graph, ModuleOp module) {
   writeInPlace(graph, module);
-  placeInResultBuffers(graph);
+  placeInResultBuffers(graph, module);
 }
 
 llvm::Expected<int64_t> remat::simulatePeak(GraphOp graph) {

@@ -208,8 +208,9 @@ llvm::Expected<int64_t> simulatePeak(GraphOp graph);
 void writeInPlace(GraphOp graph, mlir::ModuleOp module);
 
 /// Puts values that tasks of a planned graph make into the buffers of results
-/// that are written later. Returns whether there are any.
-bool placeInResultBuffers(GraphOp graph);
+/// that are written later, by another task or by a later iteration of a loop.
+/// The kernels are in `module`. Returns whether there are any.
+bool placeInResultBuffers(GraphOp graph, mlir::ModuleOp module);
 
 /// The live ranges of the buffers in one space, and where they came from.
 struct SpaceRanges {

@@ -149,9 +149,8 @@ bool LoopSearch::isHopeless(GraphOp copy, unsigned level) {
 llvm::Error LoopSearch::addLevel(GraphOp graph, unsigned level, int64_t fewer) {
   hasPlan = isBest = false;
   excess = 0;
-  llvm::Expected<GraphOp> copy = level == 0 && fewer == 0
-                                     ? llvm::Expected<GraphOp>(graph)
-                                     : slots.make(level, fewer);
+  llvm::Expected<GraphOp> copy =
+      level == 0 && fewer == 0 ? slots.getWhole() : slots.make(level, fewer);
   if (!copy)
     return copy.takeError();
   if (isHopeless(*copy, level))
@@ -175,6 +174,13 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
                                      unsigned numLater) {
   unsigned withoutGain = 0;
   for (auto [step, level] : llvm::enumerate(levels)) {
+    // Stacks may lie in buffers of results, which checkpoints do not.
+    if (step > 0 &&
+        slots.hasCheckpoints(level) != slots.hasCheckpoints(levels[step - 1]))
+      withoutGain = 0;
+    // What keeps more rarely takes less.
+    if (isSmallest() && !stored && withoutGain == LoopTuning::mostWithoutGain)
+      continue;
     unsigned plansLeft = 3 * (levels.size() - step + numLater);
     shareTime(plansLeft);
     if (isOver())
@@ -202,10 +208,7 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
       if (hasStored)
         return llvm::Error::success();
     }
-    // What keeps more rarely takes less.
     withoutGain = isGain ? 0 : withoutGain + 1;
-    if (isSmallest() && !stored && withoutGain == LoopTuning::mostWithoutGain)
-      break;
   }
   return llvm::Error::success();
 }
@@ -237,7 +240,10 @@ llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
   // Percentages mean the same for all.
   PlanOptions unlimited = options;
   unlimited.budget = BudgetRequest();
-  llvm::Expected<GraphPlan> whole = findPlanOf(graph, unlimited, nullptr);
+  llvm::Expected<GraphOp> stacking = slots.getWhole();
+  if (!stacking)
+    return stacking.takeError();
+  llvm::Expected<GraphPlan> whole = findPlanOf(*stacking, unlimited, nullptr);
   if (!whole)
     return whole.takeError();
   if (options.budget.kind == BudgetRequest::Kind::Percent)
@@ -248,7 +254,7 @@ llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
   // Says that the stored plan is of another graph.
   if (stored && !hasStored) {
     options.stored = stored;
-    return findPlanOf(graph, options, planned);
+    return findPlanOf(*stacking, options, planned);
   }
   if (!best)
     return llvm::Error(std::move(failure));
@@ -267,7 +273,9 @@ llvm::Expected<GraphPlan> remat::findLoopPlan(GraphOp graph,
                                               LoopSlots &slots,
                                               PlannedGraph *planned) {
   bool isFree = options.budget.kind == BudgetRequest::Kind::Unlimited;
-  if (!slots.hasLoops() || (isFree && !options.stored))
-    return findPlanOf(graph, options, planned);
+  if (!slots.hasLoops() || (isFree && !options.stored)) {
+    llvm::Expected<GraphOp> whole = slots.getWhole();
+    return whole ? findPlanOf(*whole, options, planned) : whole.takeError();
+  }
   return LoopSearch(options, slots, planned != nullptr).run(graph, planned);
 }

@@ -13,6 +13,7 @@
 
 #include "GraphPlanning.h"
 #include "LoopCosts.h"
+#include "SpreadStacks.h"
 #include "remat/Planning/Loops.h"
 #include "remat/Utils/Saturating.h"
 
@@ -72,6 +73,7 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
     if (!kernels.contains(task.getKernelAttr().getAttr()))
       continue;
     isLooping = true;
+    maySpread |= maySpreadStacks(task);
     std::optional<LoopPair> pair = findPair(task);
     if (!pair)
       continue;
@@ -232,6 +234,9 @@ llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
   // Of pairs without checkpoints, those with the fewest stacks.
   if (llvm::Error error = thin(copy, std::min(level, numThinnings)))
     return std::move(error);
+  leastArenas[copy] = countLeastArena(copy);
+  if (maySpread)
+    spreadStacks(copy, symbols);
   if (fewer == 0)
     return copy;
   auto kernels = findLoopKernels(module);
@@ -249,7 +254,16 @@ llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
   return copy;
 }
 
-int64_t LoopSlots::getLeastArena(GraphOp copy) {
+llvm::Expected<GraphOp> LoopSlots::getWhole() {
+  if (!maySpread)
+    return graph;
+  if (!whole)
+    if (llvm::Error error = make(/*level=*/0, /*fewer=*/0).moveInto(whole))
+      return std::move(error);
+  return whole;
+}
+
+int64_t LoopSlots::countLeastArena(GraphOp copy) {
   Operation *terminator = copy.getBody().front().getTerminator();
   int64_t least = 0;
   for (auto task : copy.getOps<TaskOp>()) {
@@ -264,10 +278,11 @@ int64_t LoopSlots::getLeastArena(GraphOp copy) {
       if (counted.insert(stack.result).second)
         bytes = addCounts(
             bytes, getBufferBytes(pair->forward.getResult(stack.result)));
-    // They may be in the buffers of results that come later.
+    // They may be in the buffers of results that come later, or in those that
+    // later iterations write.
     for (Value result : terminator->getOperands())
       if (Operation *maker = getViewRoot(result).getDefiningOp();
-          maker && task->isBeforeInBlock(maker))
+          maker && (maker == task || task->isBeforeInBlock(maker)))
         bytes -= getBufferBytes(result);
     least = std::max(least, bytes);
   }

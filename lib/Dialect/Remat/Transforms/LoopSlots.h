@@ -39,6 +39,9 @@ public:
   /// Lets the plans of the bodies of a copy take so many seconds together.
   void setTimeLimit(double seconds) { timeLimit = seconds; }
 
+  /// The graph to plan where loops keep all stacks: that of level 0.
+  llvm::Expected<GraphOp> getWhole();
+
   /// Whether the graph has loops at all.
   bool hasLoops() const { return isLooping; }
 
@@ -48,6 +51,8 @@ public:
   /// those with checkpoints in host memory, at each a quarter in the arena.
   /// Bodies are planned with arenas that are smaller by `fewer` bytes, or as
   /// small as they can be. The copy stands beside the graph and has its name.
+  /// Elements of stacks that may lie in buffers of results are values of their
+  /// own in it.
   llvm::Expected<GraphOp> make(unsigned level, int64_t fewer);
 
   /// What was decided in the bodies that were planned for the last copy.
@@ -55,9 +60,10 @@ public:
 
   /// Bytes of the arena that a copy takes whatever its plan is, if nothing is
   /// offloaded: stacks that are live together.
-  int64_t getLeastArena(GraphOp copy);
+  int64_t getLeastArena(GraphOp copy) const { return leastArenas.lookup(copy); }
 
 private:
+  int64_t countLeastArena(GraphOp copy);
   llvm::Error replan(TaskOp task, int64_t fewer);
   llvm::Error thin(GraphOp copy, unsigned level);
   llvm::Error keepCheckpoints(GraphOp copy, unsigned level);
@@ -67,6 +73,12 @@ private:
   PlanOptions options;
   std::optional<double> timeLimit;
   bool isLooping = false;
+  /// Whether elements of stacks may have buffers of their own.
+  bool maySpread = false;
+  /// The copy of level 0, if that is not the graph.
+  GraphOp whole;
+  /// For copies, see `getLeastArena`.
+  llvm::DenseMap<mlir::Operation *, int64_t> leastArenas;
   mlir::ModuleOp module;
   unsigned numLevels = 0, numThinnings = 0, numHostLevels = 0;
   /// Unset if values must not go to the host.

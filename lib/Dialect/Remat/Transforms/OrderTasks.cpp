@@ -323,8 +323,9 @@ static void removePlacement(GraphOp graph) {
 /// Bytes that the graph needs, with what is written in place or in reused
 /// buffers.
 static int64_t countPeak(GraphOp graph) {
-  writeInPlace(graph, graph->getParentOfType<ModuleOp>());
-  placeInResultBuffers(graph);
+  auto module = graph->getParentOfType<ModuleOp>();
+  writeInPlace(graph, module);
+  placeInResultBuffers(graph, module);
   int64_t bytes = GraphLiveness(graph).peak(MemorySpace::Arena).bytes;
   removePlacement(graph);
   return bytes;

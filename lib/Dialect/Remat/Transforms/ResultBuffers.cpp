@@ -7,7 +7,9 @@
 // The caller brings a buffer for each result, and most of them are gradients
 // that are written late. Until then they hold what the forward computation
 // saved: the values that occupy most bytes for the longest time go first, each
-// to the buffer that is taken back soonest after its last use.
+// to the buffer that is taken back soonest after its last use. A task that runs
+// a loop writes gradients of layers one after the other: what one iteration
+// reads may be in the buffer that a later one writes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +17,9 @@
 #include "Tuning.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Dialect/Remat/IR/LoopElements.h"
+
+#include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
 using namespace remat;
@@ -28,12 +33,48 @@ struct ReusedBuffer {
   /// the result is written.
   unsigned from, until;
   Shelf shelf;
+  /// Of an element that an iteration of a loop writes, the loop's task, the
+  /// number of its result, and the place in the order of iterations.
+  Operation *loop = nullptr;
+  unsigned number = 0;
+  int64_t writer = -1;
+};
+
+/// The elements of tasks that run loops.
+class ElementsOf {
+public:
+  explicit ElementsOf(ModuleOp module) {
+    if (module)
+      symbols.emplace(module);
+  }
+
+  /// Null if `op` runs no loop that reads and writes lists.
+  const LoopElements *get(Operation *op);
+
+private:
+  std::optional<SymbolTable> symbols;
+  DenseMap<Operation *, std::unique_ptr<LoopElements>> elements;
 };
 
 } // namespace
 
+const LoopElements *ElementsOf::get(Operation *op) {
+  auto task = dyn_cast<TaskOp>(op);
+  if (!task || !symbols || task.getNumResults() < 2)
+    return nullptr;
+  auto [known, isNew] = elements.try_emplace(op);
+  if (isNew) {
+    auto found = std::make_unique<LoopElements>(
+        task, symbols->lookup<func::FuncOp>(task.getKernel()));
+    if (found->hasBoth())
+      known->second = std::move(found);
+  }
+  return known->second.get();
+}
+
 static SmallVector<ReusedBuffer> collectBuffers(GraphOp graph,
-                                                const GraphLiveness &liveness) {
+                                                const GraphLiveness &liveness,
+                                                ElementsOf &elements) {
   SmallVector<ReusedBuffer> buffers;
   SmallVector<BlockArgument> donors = getDonors(graph);
   for (const LiveBuffer &buffer : liveness.buffers) {
@@ -45,10 +86,19 @@ static SmallVector<ReusedBuffer> collectBuffers(GraphOp graph,
         type.getNumElements() * getElementBytes(type.getElementType());
     unsigned call = liveness.getCall(buffer.begin);
     unsigned from = call == 0 ? 0 : liveness.callBegins[call - 1];
-    buffers.push_back({buffer.result, from, buffer.begin, Shelf(bytes)});
+    ReusedBuffer &reused = buffers.emplace_back(
+        ReusedBuffer{buffer.result, from, buffer.begin, Shelf(bytes)});
+    const LoopElements *lists = elements.get(buffer.owner);
+    if (!lists || !buffer.value)
+      continue;
+    reused.number = cast<OpResult>(buffer.value).getResultNumber();
+    if (std::optional<int64_t> writer = lists->getWriter(reused.number)) {
+      reused.loop = buffer.owner;
+      reused.writer = *writer;
+    }
   }
   llvm::stable_sort(buffers, [](const ReusedBuffer &a, const ReusedBuffer &b) {
-    return a.until < b.until;
+    return std::tie(a.until, a.writer) < std::tie(b.until, b.writer);
   });
   return buffers;
 }
@@ -64,9 +114,10 @@ static void setReused(const LiveBuffer &value, int64_t result, int64_t offset) {
   task.setPlacementAttr(ArrayAttr::get(context, slots));
 }
 
-bool remat::placeInResultBuffers(GraphOp graph) {
+bool remat::placeInResultBuffers(GraphOp graph, ModuleOp module) {
   GraphLiveness liveness(graph);
-  SmallVector<ReusedBuffer> buffers = collectBuffers(graph, liveness);
+  ElementsOf elements(module);
+  SmallVector<ReusedBuffer> buffers = collectBuffers(graph, liveness, elements);
   SmallVector<const LiveBuffer *> values;
   for (const LiveBuffer &buffer : liveness.buffers)
     if (buffer.space == MemorySpace::Arena && buffer.value &&
@@ -75,12 +126,16 @@ bool remat::placeInResultBuffers(GraphOp graph) {
   sortByArea(values);
   bool any = false;
   for (const LiveBuffer *value : values) {
-    auto first = llvm::upper_bound(
+    auto first = llvm::lower_bound(
         buffers, value->end,
-        [](unsigned end, const ReusedBuffer &b) { return end < b.until; });
+        [](const ReusedBuffer &b, unsigned end) { return b.until < end; });
     unsigned tried = 0;
     for (ReusedBuffer &buffer : llvm::make_range(first, buffers.end())) {
       if (buffer.shelf.getBytes() < value->bytes || buffer.from > value->begin)
+        continue;
+      if (buffer.until == value->end &&
+          (!buffer.loop || !elements.get(buffer.loop)
+                                ->isReadBefore(value->value, buffer.number)))
         continue;
       if (tried++ == ResultBufferTuning::maxTried)
         break;

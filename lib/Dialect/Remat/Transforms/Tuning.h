@@ -45,7 +45,7 @@ struct ResultBufferTuning {
   static constexpr unsigned maxTried = 256;
 };
 
-/// Loops that stay loops (LoopCosts.cpp, Thinnings.cpp).
+/// Loops that stay loops (LoopCosts.cpp, SpreadStacks.cpp, Thinnings.cpp).
 struct LoopTuning {
   /// The iterations that are counted for a loop without a limit. Nobody knows;
   /// it has no stacks, so plans hardly depend on its time.
@@ -56,6 +56,9 @@ struct LoopTuning {
   /// Choices one after the other that make the smallest arena no smaller, until
   /// no more are planned.
   static constexpr unsigned mostWithoutGain = 3;
+  /// Elements of stacks have buffers of their own if they are a hundredth of
+  /// what an iteration stacks: each buffer is one more to plan and to place.
+  static constexpr int64_t leastSpread = 100;
 };
 
 } // namespace remat
