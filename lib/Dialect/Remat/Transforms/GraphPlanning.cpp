@@ -253,6 +253,32 @@ void GraphProblem::addOffer(TaskOp unpack) {
   offers[id] = {pack, unpack};
 }
 
+/// Whether a region hides a result of `op`.
+static bool hides(const planning::Problem &problem, planning::OpId op) {
+  return llvm::any_of(problem.ops[op].results, [&](planning::ValueId result) {
+    return problem.values[result].policy == planning::Policy::MustRecompute;
+  });
+}
+
+/// Whether a region hides a result of `op` that a backward op reads, or a
+/// forward op that may run again for one.
+static bool hidesNeeded(const planning::Problem &problem, planning::OpId op) {
+  if (!hides(problem, op))
+    return false;
+  std::vector<bool> needed(problem.values.size(), false);
+  auto isNeeded = [&](planning::ValueId value) { return needed[value]; };
+  for (planning::OpId reader = problem.ops.size(); reader-- > op + 1;)
+    if (problem.ops[reader].backward ||
+        (problem.ops[reader].recomputable &&
+         llvm::any_of(problem.ops[reader].results, isNeeded)))
+      for (planning::ValueId operand : problem.ops[reader].operands)
+        needed[operand] = true;
+  return llvm::any_of(problem.ops[op].results, [&](planning::ValueId result) {
+    return needed[result] &&
+           problem.values[result].policy == planning::Policy::MustRecompute;
+  });
+}
+
 GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
     : target(getTargetFacts(graph)), names(graph),
       level(graph.getPlannedLevel()), overwritten(findOverwritten(graph)) {
@@ -308,15 +334,6 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
     if (freeOrder && hasCalls && !isReadInCall(task))
       lastTokens.push_back(addToken(op));
   }
-  // Written over an argument, these take nothing of the arena.
-  if (!graph.isPlanned())
-    for (OpResult sum :
-         findSumsInDonors(graph, graph->getParentOfType<ModuleOp>())) {
-      planning::Value &value = problem.values[idOf.lookup(sum)];
-      value.bytes = 0;
-      value.offloadable = false;
-      problem.ops[value.producer].recomputable = false;
-    }
   for (Value returned :
        graph.getBody().front().getTerminator()->getOperands()) {
     planning::Value &value = problem.values[idOf.lookup(getViewRoot(returned))];
@@ -332,6 +349,25 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
       value.policy = planning::Policy::None;
     problem.ops[value.producer].recomputable = false;
   }
+  // Written over an argument, these take nothing of the arena. What a region
+  // hides, and a backward task needs, runs again all the same.
+  if (!graph.isPlanned())
+    for (OpResult sum :
+         findSumsInDonors(graph, graph->getParentOfType<ModuleOp>())) {
+      planning::Value &value = problem.values[idOf.lookup(sum)];
+      if (hidesNeeded(problem, value.producer))
+        continue;
+      value.bytes = 0;
+      value.offloadable = false;
+      problem.ops[value.producer].recomputable = false;
+    }
+  // What nothing needs later is hidden by running once.
+  for (planning::OpId op = 0; op < problem.ops.size(); ++op)
+    if (!problem.ops[op].recomputable && hides(problem, op) &&
+        !hidesNeeded(problem, op))
+      for (planning::ValueId result : problem.ops[op].results)
+        if (problem.values[result].policy == planning::Policy::MustRecompute)
+          problem.values[result].policy = planning::Policy::None;
 }
 
 //===----------------------------------------------------------------------===//

@@ -124,7 +124,7 @@ llvm::Error GraphPlanner::collectCounts() {
   }
   Counted inPlace = counts.empty() ? Counted{problem} : counts.front();
   if (options.reuseResultBuffers && countInPlaceOnce(inPlace.problem))
-    counts.insert(counts.begin(), std::move(inPlace));
+    counts.push_back(std::move(inPlace));
   counts.push_back({problem});
   for (Counted &counted : counts) {
     for (planning::ValueId value : returned)
