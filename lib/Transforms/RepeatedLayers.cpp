@@ -84,10 +84,23 @@ static bool areEqualRemade(Value a, Value b) {
                       });
 }
 
+/// Whether `op` asks for something of values of this step, of which a loop's
+/// body makes many: another form of what is kept, a recomputation of what
+/// nobody needs, or one that draws other numbers.
+static bool asksForOneValue(Operation *op) {
+  if (auto tag = dyn_cast<TagOp>(op))
+    return bool(tag.getCodecAttr());
+  if (auto scope = dyn_cast<ScopeOp>(op))
+    return bool(scope.getCodecAttr());
+  auto region = dyn_cast<CheckpointOp>(op);
+  return region && !(region.getEarlyStop() && region.getPreserveRngState());
+}
+
 /// Whether a layer with `op` may run in a loop, and again in its derivative.
 static bool mayRepeat(Operation *op) {
   return !op->walk([](Operation *inner) {
-              bool isOnce = isa<GradientHookOp>(inner) || runsOnce(inner);
+              bool isOnce = isa<GradientHookOp>(inner) || runsOnce(inner) ||
+                            asksForOneValue(inner);
               return isOnce ? WalkResult::interrupt() : WalkResult::advance();
             }).wasInterrupted();
 }

@@ -128,3 +128,53 @@ func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %b3 = arith.mulf %a3, %a3 : tensor<8xf32>
   return %b1, %b3 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Codecs, and regions that run again as a whole, ask for something of values of
+// the step. Layers with them stay as they are.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:   remat.loop
+func.func @main(%b0: tensor<8xf32>) -> tensor<8xf32> {
+  %a0 = math.tanh %b0 : tensor<8xf32>
+  %t0 = remat.tag %a0 {codec = "bf16"} : tensor<8xf32>
+  %b1 = arith.mulf %t0, %t0 : tensor<8xf32>
+  %a1 = math.tanh %b1 : tensor<8xf32>
+  %t1 = remat.tag %a1 {codec = "bf16"} : tensor<8xf32>
+  %b2 = arith.mulf %t1, %t1 : tensor<8xf32>
+  %a2 = math.tanh %b2 : tensor<8xf32>
+  %t2 = remat.tag %a2 {codec = "bf16"} : tensor<8xf32>
+  %b3 = arith.mulf %t2, %t2 : tensor<8xf32>
+  %a3 = math.tanh %b3 : tensor<8xf32>
+  %t3 = remat.tag %a3 {codec = "bf16"} : tensor<8xf32>
+  %b4 = arith.mulf %t3, %t3 : tensor<8xf32>
+  return %b4 : tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:   remat.loop
+func.func @main(%b0: tensor<8xf32>) -> tensor<8xf32> {
+  %b1 = remat.checkpoint attributes {early_stop = false} {
+    %a0 = math.tanh %b0 : tensor<8xf32>
+    %m0 = arith.mulf %a0, %a0 : tensor<8xf32>
+    remat.yield %m0 : tensor<8xf32>
+  } : tensor<8xf32>
+  %b2 = remat.checkpoint attributes {early_stop = false} {
+    %a1 = math.tanh %b1 : tensor<8xf32>
+    %m1 = arith.mulf %a1, %a1 : tensor<8xf32>
+    remat.yield %m1 : tensor<8xf32>
+  } : tensor<8xf32>
+  %b3 = remat.checkpoint attributes {early_stop = false} {
+    %a2 = math.tanh %b2 : tensor<8xf32>
+    %m2 = arith.mulf %a2, %a2 : tensor<8xf32>
+    remat.yield %m2 : tensor<8xf32>
+  } : tensor<8xf32>
+  %b4 = remat.checkpoint attributes {early_stop = false} {
+    %a3 = math.tanh %b3 : tensor<8xf32>
+    %m3 = arith.mulf %a3, %a3 : tensor<8xf32>
+    remat.yield %m3 : tensor<8xf32>
+  } : tensor<8xf32>
+  return %b4 : tensor<8xf32>
+}

@@ -128,14 +128,15 @@ LogicalResult Expander::expandBlock(Block &block, IRMapping &mapping) {
   return success();
 }
 
+/// What loops are that need not be unrolled.
+static constexpr StringLiteral orKept =
+    ", or a loop that can stay one: without codecs, regions that run again as "
+    "a whole or draw other numbers then, regions beside the option 'policy', "
+    "other effects and dynamic shapes, and counting by a positive constant";
+
 /// Refuses a loop that cannot be unrolled and is not one that stays.
 static LogicalResult refuse(Operation *loop, StringRef expected) {
-  return loop->emitOpError("is not supported: expected ")
-         << expected
-         << ", or a loop that can stay one: without codecs, regions "
-            "that run again as a whole or draw other numbers then, regions "
-            "beside the option 'policy', other effects and dynamic shapes, and "
-            "counting by a positive constant";
+  return loop->emitOpError("is not supported: expected ") << expected << orKept;
 }
 
 LogicalResult Expander::expandFor(scf::ForOp op, IRMapping &mapping) {
@@ -153,7 +154,7 @@ LogicalResult Expander::expandFor(scf::ForOp op, IRMapping &mapping) {
       import::countIterations(op, *low, *high, *step);
   if (!trips || *trips > limit)
     return op.emitOpError("unrolls to too many iterations: expected at most ")
-           << limit;
+           << limit << orKept;
   SmallVector<Value> carried;
   for (Value init : op.getInitArgs())
     carried.push_back(mapping.lookupOrDefault(init));
