@@ -175,12 +175,16 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
   unsigned withoutGain = 0;
   for (auto [step, level] : llvm::enumerate(levels)) {
     // Stacks may lie in buffers of results, which checkpoints do not.
-    if (step > 0 &&
+    if (step > 0 && slots.canSpread() &&
         slots.hasCheckpoints(level) != slots.hasCheckpoints(levels[step - 1]))
       withoutGain = 0;
     // What keeps more rarely takes less.
-    if (isSmallest() && !stored && withoutGain == LoopTuning::mostWithoutGain)
+    if (isSmallest() && !stored &&
+        withoutGain == LoopTuning::mostWithoutGain) {
+      if (!slots.canSpread())
+        break;
       continue;
+    }
     unsigned plansLeft = 3 * (levels.size() - step + numLater);
     shareTime(plansLeft);
     if (isOver())

@@ -42,6 +42,9 @@ public:
   /// The graph to plan where loops keep all stacks: that of level 0.
   llvm::Expected<GraphOp> getWhole();
 
+  /// Whether elements of stacks may lie in buffers of results.
+  bool canSpread() const { return maySpread; }
+
   /// Whether the graph has loops at all.
   bool hasLoops() const { return isLooping; }
 
