@@ -179,8 +179,7 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
         slots.hasCheckpoints(level) != slots.hasCheckpoints(levels[step - 1]))
       withoutGain = 0;
     // What keeps more rarely takes less.
-    if (isSmallest() && !stored &&
-        withoutGain == LoopTuning::mostWithoutGain) {
+    if (isSmallest() && !stored && withoutGain == LoopTuning::mostWithoutGain) {
       if (!slots.canSpread())
         break;
       continue;
