@@ -296,12 +296,12 @@ void Portfolio::solveProgram() {
   Expected<Solution> solution = planMilp(problem, brief);
   if (!solution)
     return consumeError(solution.takeError());
+  // What the program proves is about plans of its kind only.
   search.offer(solution->plan);
-  if (graph.recomputesOnly())
-    search.raiseBound(solution->lowerBound, solution->proof);
 }
 
-/// The search, with a pause for the bound: what is optimal needs no more.
+/// The search, with pauses for the bound: what is optimal needs no more, and
+/// where the search has found nothing for long, a bound is what is left to do.
 void Portfolio::improve() {
   if (search.mayReorder()) {
     search.improveInFreeOrder(1.0);
@@ -315,6 +315,10 @@ void Portfolio::improve() {
                          PortfolioTuning::boundSecondsPerOp *
                              double(problem.ops.size())));
     solveProgram();
+    if (options.timeLimitSeconds && search.hasPlan() &&
+        search.secondsOfBest() < PortfolioTuning::stagnation * watch.seconds())
+      refineBound(PortfolioTuning::lateBoundShare *
+                  std::max(*options.timeLimitSeconds - watch.seconds(), 0.0));
   }
   // Only the clock ends a search that has a time limit.
   search.improve(1.0, options.timeLimitSeconds

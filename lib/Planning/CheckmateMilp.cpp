@@ -21,12 +21,19 @@ using namespace llvm;
 
 namespace remat::planning {
 
-/// The ops that a plan of at most `cost` can run again.
-static std::vector<bool> usefulRuns(const Graph &graph, OpId moment,
+/// The ops that a plan of at most `cost` can run again, judging by the moment
+/// of `bound`.
+static std::vector<bool> usefulRuns(const Graph &graph, const LowerBound &bound,
                                     int64_t cost) {
   CutCosts costs(graph);
-  int64_t extra = cost - graph.problem.baseCost() - costs.mustCost;
-  std::vector<bool> may = mayRunAgain(graph, costs, moment, extra);
+  RunAgainQuery query;
+  query.moment = bound.bindingOp;
+  int64_t baseCost = graph.problem.baseCost() + costs.mustCost;
+  query.extra = cost - baseCost;
+  query.known = bound.time - baseCost;
+  uint64_t work = 0;
+  std::vector<bool> may =
+      mayRunAgain(graph, costs, query, work, [] { return false; });
   for (OpId op = 0; op < graph.numOps(); ++op)
     if (costs.mustRunAgain(op))
       may[op] = true;
@@ -100,9 +107,8 @@ Expected<Solution> planMilp(const Problem &original,
     }
     return solution;
   }
-  CheckmateModel model(graph,
-                       known ? usefulRuns(graph, general.bindingOp, known->cost)
-                             : std::vector<bool>());
+  CheckmateModel model(graph, known ? usefulRuns(graph, general, known->cost)
+                                    : std::vector<bool>());
   std::vector<double> start;
   if (known)
     start = model.encode(stagePlan(graph, known->plan));

@@ -38,6 +38,8 @@ public:
   }
   bool mayReorder() const { return graph.mayReorder(); }
   int64_t time() const { return bestTime; }
+  /// When the best plan was found.
+  double secondsOfBest() const { return secondsToBest; }
   /// A bound that proves the best plan good enough.
   int64_t provenTime() const {
     return bestTime - int64_t(options.gap * double(bestTime));

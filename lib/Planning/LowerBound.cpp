@@ -9,6 +9,10 @@
 // bound on the best. What is left of the effort goes into several moments at
 // once.
 //
+// Where the time of a plan is known, only faster plans are of interest: ops
+// that none of those can run again are taken out, and what is left is bounded
+// once more. A bound of what is left is one of all plans up to the known time.
+//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Planning/LowerBound.h"
@@ -58,7 +62,13 @@ private:
            (options.interrupt && *options.interrupt) ||
            (options.deadline && getSecondsLeft() <= 0) ||
            (options.timeLimitSeconds &&
-            watch.seconds() > *options.timeLimitSeconds);
+            watch.seconds() > *options.timeLimitSeconds * clockShare);
+  }
+  /// Of the work, and of the time if that is limited, what may be spent up to
+  /// here.
+  uint64_t endPhase(double share) {
+    clockShare = share;
+    return uint64_t(double(limit) * share);
   }
   /// Up to the deadline, which is set.
   double getSecondsLeft() const {
@@ -76,9 +86,13 @@ private:
   }
   void record(const SingleCut::Bound &bound, OpId op, const char *method);
   void record(const ProgramResult &result);
+  void recordNoPlan(OpId op, const char *method);
+  void recordTime(int64_t time, OpId op, const char *method);
+  bool mayFit();
   void findMoments();
   void priceMoments(uint64_t until);
   void branchMoments(uint64_t until);
+  bool excludeRuns(uint64_t until);
   void relaxStages(double seconds);
 
   const Graph &graph;
@@ -90,24 +104,40 @@ private:
   /// What every plan takes, whatever the budget.
   int64_t baseTime = 0;
   std::vector<Moment> moments;
+  /// Whether `costs` leave out ops that no plan below the known time runs again
+  /// (`excludeRuns`).
+  bool excludes = false;
   uint64_t work = 0, limit = 0;
+  double clockShare = 1;
 };
 } // namespace
 
-void Search::record(const SingleCut::Bound &bound, OpId op,
-                    const char *method) {
-  if (bound.infeasible) {
-    best.infeasible = true;
-    best.bindingOp = op;
-    best.method = "what has to be resident at one op exceeds the budget";
-    return;
-  }
-  int64_t time = baseTime + bound.extra;
+/// No plan meets the budget; or none that is faster than the known one, if
+/// only those are looked at.
+void Search::recordNoPlan(OpId op, const char *method) {
+  if (excludes)
+    return recordTime(*options.knownTime, op, method);
+  best.infeasible = true;
+  best.bindingOp = op;
+  best.method = method;
+}
+
+void Search::recordTime(int64_t time, OpId op, const char *method) {
+  if (excludes)
+    time = std::min(time, *options.knownTime);
   if (time <= best.time)
     return;
   best.time = time;
   best.bindingOp = op;
   best.method = method;
+}
+
+void Search::record(const SingleCut::Bound &bound, OpId op,
+                    const char *method) {
+  if (bound.infeasible)
+    return recordNoPlan(op,
+                        "what has to be resident at one op exceeds the budget");
+  recordTime(baseTime + bound.extra, op, method);
 }
 
 /// The moments at which not everything that is read later fits, by how much.
@@ -214,6 +244,27 @@ void Search::branchMoments(uint64_t until) {
   }
 }
 
+/// Takes out ops that no plan below the known time runs again, as the moment of
+/// the bound tells. Whether there are any.
+bool Search::excludeRuns(uint64_t until) {
+  if (!options.knownTime || best.bindingOp == noOp || stopped())
+    return false;
+  RunAgainQuery query;
+  query.moment = best.bindingOp;
+  query.extra = *options.knownTime - baseTime - 1;
+  query.known = best.time - baseTime;
+  query.workLimit = until;
+  std::vector<bool> may =
+      mayRunAgain(graph, costs, query, work, [&] { return stopped(); });
+  bool any = false;
+  for (OpId op = 0; op < graph.numOps(); ++op) {
+    any |= costs.again[op] && !may[op];
+    costs.again[op] = costs.again[op] && may[op];
+  }
+  excludes |= any;
+  return any;
+}
+
 /// Integer programs over ever more moments, until they are too large for the
 /// effort that is left or prove what they were asked to.
 void Search::relaxStages(double seconds) {
@@ -225,12 +276,15 @@ void Search::relaxStages(double seconds) {
   size_t last = 0;
   for (size_t count : BoundTuning::programMoments) {
     count = std::min(count, ops.size());
-    double variables = 2.0 * double(count) * double(graph.numOps());
+    double variables =
+        2.0 * double(count) * double(llvm::count(costs.again, true));
     if (count == last || variables > BoundTuning::programVariables * seconds ||
         stopped())
       return;
     last = count;
     StageRelaxation relaxation(graph, costs, chooseCuts(ops, middle, count));
+    if (options.knownTime)
+      excludes |= relaxation.costAtMost(*options.knownTime - baseTime - 1);
     double share = seconds / 2;
     ProgramLimits limits;
     limits.iterations = iterationsFor(share, variables);
@@ -259,49 +313,55 @@ void Search::relaxStages(double seconds) {
 
 void Search::record(const ProgramResult &result) {
   const char *method = "what fits at several ops";
-  if (result.status == ProgramResult::Status::Infeasible) {
-    best.infeasible = true;
-    best.bindingOp = noOp;
-    best.method = method;
-  }
+  if (result.status == ProgramResult::Status::Infeasible)
+    return recordNoPlan(noOp, method);
   if (!std::isfinite(result.bound))
     return;
   // All costs are multiples of the step; what is lost to the solver's
   // tolerances is given back.
   double units = std::ceil(result.bound * (1 - 1e-9) - 1e-6);
-  int64_t time = baseTime + int64_t(units) * costs.step;
-  if (time <= best.time)
-    return;
-  best.time = time;
-  best.bindingOp = noOp;
-  best.method = method;
+  recordTime(baseTime + int64_t(units) * costs.step, noOp, method);
 }
 
-LowerBound Search::run() {
-  if (!problem.deviceBudget)
-    return best;
+/// False if it is proven that no plan meets the budget; where one is known,
+/// there is nothing to prove.
+bool Search::mayFit() {
   PeakBound peak = peakBound(
       graph,
       uint64_t(std::clamp(options.effort, 0.0, BoundTuning::mostPeakEffort) *
                BoundTuning::peakSteps),
       [&] { return stopped(); });
-  if (peak.bytes > *problem.deviceBudget) {
-    best.infeasible = true;
-    best.bindingOp = peak.op;
-    best.method = "what an op and its operands take exceeds the budget";
+  if (peak.bytes <= *problem.deviceBudget)
+    return true;
+  recordNoPlan(peak.op, "what an op and its operands take exceeds the budget");
+  return false;
+}
+
+LowerBound Search::run() {
+  if (!problem.deviceBudget)
     return best;
-  }
+  if (!options.knownTime && !mayFit())
+    return best;
   findMoments();
   if (moments.empty())
     return best;
   // Small efforts are better spent on one moment.
-  bool programs = options.usePrograms && hasProgramSolver() &&
-                  !problem.freeOrder &&
-                  options.effort >= BoundTuning::programEffort;
-  priceMoments(programs ? limit / 4 : limit / 2);
-  branchMoments(programs ? limit / 2 : limit);
+  bool thorough = options.effort >= BoundTuning::thoroughEffort;
+  bool programs = thorough && options.usePrograms && hasProgramSolver() &&
+                  !problem.freeOrder;
+  double rest = programs ? BoundTuning::singleShare : 1;
+  priceMoments(endPhase(rest / 3));
+  branchMoments(endPhase(thorough ? rest * 2 / 3 : rest));
+  for (unsigned round = 0; round < BoundTuning::excludingRounds; ++round) {
+    if (!thorough || !excludeRuns(endPhase(rest)))
+      break;
+    for (Moment &moment : moments)
+      moment.bound.exact = false;
+    branchMoments(endPhase(rest));
+  }
+  endPhase(1);
   if (programs && !stopped())
-    relaxStages(options.effort / 2);
+    relaxStages(options.effort * (1 - rest));
   return best;
 }
 

@@ -58,10 +58,13 @@ struct PortfolioTuning {
   static constexpr double searchShare = 0.55;
   /// Share of the refined bound.
   static constexpr double boundShare = 0.1;
+  /// Where the best plan was found in this share of the time so far, this share
+  /// of what is left of a time limit is for a bound.
+  static constexpr double stagnation = 0.5, lateBoundShare = 0.9;
   /// Share of an earlier bound, if the search may end at a gap.
   static constexpr double earlyBoundShare = 0.03;
   /// Share of the integer program.
-  static constexpr double programShare = 0.3;
+  static constexpr double programShare = 0.15;
   /// Share up to which a plan is looked for, at any cost, if nothing else found
   /// one. The other half is left to improve it.
   static constexpr double lowPeakShare = 0.5;
@@ -310,9 +313,11 @@ struct BoundTuning {
   static constexpr double peakSteps = 1e6, mostPeakEffort = 10.0;
   /// Edges that building the network of a moment counts as, per op and value.
   static constexpr uint64_t buildSteps = 40;
-  /// Effort from which on integer programs are tried. A smaller one does more
-  /// with a single moment.
-  static constexpr double programEffort = 0.2;
+  /// Effort from which on runs are excluded and integer programs are tried. A
+  /// smaller one does more with a single moment.
+  static constexpr double thoroughEffort = 0.2;
+  /// The share of single moments where integer programs come after them.
+  static constexpr double singleShare = 0.5;
   /// Variables of an integer program, at most, per unit of effort.
   static constexpr double programVariables = 2e4;
   /// Moments of the integer programs, one after the other.
@@ -323,8 +328,10 @@ struct BoundTuning {
   /// Graphs of more ops than `blockedOps` are cut in blocks of `blockOps`: a
   /// cut of the whole would take too long.
   static constexpr uint32_t blockedOps = 20000, blockOps = 2048;
-  /// Edges looked at to tell whether one op can run again in a good plan.
+  /// Edges looked at to tell whether one op can run again in a good plan, and
+  /// how often that is asked of all ops, as each answer makes the next clearer.
   static constexpr uint64_t runAgainSteps = 2'000'000;
+  static constexpr unsigned excludingRounds = 3;
 };
 
 /// Integer programs (MixedIntegerProgram.cpp, CheckmateMilp.cpp).

@@ -412,30 +412,39 @@ SingleCut::Bound SingleCut::branched(const Bound &root, int64_t enough,
   return best;
 }
 
-SingleCut::Bound SingleCut::withFreeRun(OpId op, int64_t enough, uint64_t &work,
-                                        uint64_t workLimit) {
+SingleCut::Bound SingleCut::withFreeRun(OpId op, double price, int64_t enough,
+                                        uint64_t &work, uint64_t workLimit,
+                                        function_ref<bool()> stop) {
   freeRun = rerunOf[op];
-  Bound bound = branched(priced(0, false, work, workLimit), enough, work,
-                         workLimit, [] { return false; });
+  Bound bound = priced(price, false, work, workLimit);
+  if (bound.extra < enough)
+    bound = branched(bound, enough, work, workLimit, stop);
   freeRun = none;
   return bound;
 }
 
 std::vector<bool> mayRunAgain(const Graph &graph, const CutCosts &costs,
-                              OpId moment, int64_t extra) {
+                              const RunAgainQuery &query, uint64_t &work,
+                              function_ref<bool()> stop) {
   std::vector<bool> may(graph.numOps(), false);
   std::optional<SingleCut> cut;
-  if (moment != noOp)
-    cut.emplace(graph, costs, moment);
+  double price = 0;
   for (OpId op = 0; op < graph.numOps(); ++op) {
     // Wherever it runs again, it costs that much; the rest of the bound stands.
-    int64_t rest = extra - costs.runAgain(op);
+    int64_t rest = query.extra - costs.runAgain(op);
     may[op] = costs.canRunAgain(op) && rest >= 0;
-    if (!may[op] || !cut)
+    // Nor can the rest exceed the bound.
+    if (!may[op] || query.moment == noOp || query.known <= rest ||
+        work >= query.workLimit || stop())
       continue;
-    uint64_t work = 0;
+    if (!cut) {
+      cut.emplace(graph, costs, query.moment);
+      price = cut->priced(0, false, work, query.workLimit).price;
+    }
+    uint64_t limit =
+        std::min(query.workLimit, work + BoundTuning::runAgainSteps);
     SingleCut::Bound bound =
-        cut->withFreeRun(op, rest + 1, work, BoundTuning::runAgainSteps);
+        cut->withFreeRun(op, price, rest + 1, work, limit, stop);
     may[op] = bound.extra <= rest && !bound.infeasible;
   }
   return may;

@@ -81,9 +81,9 @@ public:
   Bound branched(const Bound &root, int64_t enough, uint64_t &work,
                  uint64_t workLimit, llvm::function_ref<bool()> stop);
 
-  /// As `branched`, with one op that runs again at no cost.
-  Bound withFreeRun(OpId op, int64_t enough, uint64_t &work,
-                    uint64_t workLimit);
+  /// As `branched`, with one op that runs again at no cost; from `price` on.
+  Bound withFreeRun(OpId op, double price, int64_t enough, uint64_t &work,
+                    uint64_t workLimit, llvm::function_ref<bool()> stop);
 
 private:
   /// A fixed decision: whether `op` (an index into `runs`) runs again.
@@ -140,10 +140,23 @@ private:
   std::vector<bool> againFits, againExceeds;
 };
 
-/// Which ops can run again in a plan of a cost of at most `extra` beyond what
-/// every plan takes, judging by the moment of `moment`.
+struct RunAgainQuery {
+  /// The moment to judge by; `noOp` for none.
+  OpId moment = noOp;
+  /// Plans of a cost of at most `extra` beyond what every plan takes are of
+  /// interest.
+  int64_t extra = 0;
+  /// What the moment's bound is known to be beyond that cost.
+  int64_t known = 0;
+  /// All of the work, as in SingleCut.
+  uint64_t workLimit = ~uint64_t(0);
+};
+
+/// Which ops can run again in the plans of `query`. An op that there is no time
+/// to look at can.
 std::vector<bool> mayRunAgain(const Graph &graph, const CutCosts &costs,
-                              OpId moment, int64_t extra);
+                              const RunAgainQuery &query, uint64_t &work,
+                              llvm::function_ref<bool()> stop);
 
 } // namespace remat::planning
 

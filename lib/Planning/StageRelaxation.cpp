@@ -15,7 +15,7 @@
 //   sum of bytes at t_i                          is at most the budget
 //   sum over v of (K[i+1,v] - R[i,p of v]) + what q needs    likewise: a value
 //       that is there at the end of a stage and was not made in it has been
-//       there while q ran
+//       there while q ran; what t_i+1 reads is there at the end
 //
 //===----------------------------------------------------------------------===//
 
@@ -192,22 +192,40 @@ void StageRelaxation::addWithin(size_t stage, OpId op, bool firstRun) {
   }
   std::vector<Term> row;
   std::vector<double> madeAgain(graph.numOps(), 0.0);
+  int64_t there = 0;
   for (ValueId value = 0; value < graph.numValues(); ++value) {
     int32_t after = resident[stage + 1][value];
-    if (after < 0 || touched[value] || graph.producer(value) > cuts[stage])
+    if (after == none || touched[value] || graph.isArgument(value) ||
+        graph.producer(value) > cuts[stage])
       continue;
-    row.push_back({after, units(bytesKept(value))});
+    int64_t bytes = bytesKept(value);
+    if (after == always)
+      there += bytes;
+    else
+      row.push_back({after, units(bytes)});
     if (runs[stage][graph.producer(value)] != none)
-      madeAgain[graph.producer(value)] -= units(bytesKept(value));
+      madeAgain[graph.producer(value)] -= units(bytes);
   }
-  if (row.empty())
+  if (row.empty() && there == 0)
     return;
   if (!firstRun)
     madeAgain[op] += units(need);
   for (OpId run = 0; run <= cuts[stage]; ++run)
     if (madeAgain[run] != 0.0)
       row.push_back({runs[stage][run], madeAgain[run]});
-  program.addRow(row, units(*problem.deviceBudget - (firstRun ? need : 0)));
+  program.addRow(row,
+                 units(*problem.deviceBudget - there - (firstRun ? need : 0)));
+}
+
+bool StageRelaxation::costAtMost(int64_t extra) {
+  std::vector<Term> row;
+  for (int32_t variable = 0; variable < program.numVariables(); ++variable)
+    if (program.cost[variable] != 0.0)
+      row.push_back({variable, program.cost[variable]});
+  if (row.empty())
+    return false;
+  program.addRow(row, double(extra / costs.step));
+  return true;
 }
 
 std::vector<OpId> chooseCuts(ArrayRef<OpId> moments, OpId best, size_t count) {

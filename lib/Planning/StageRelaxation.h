@@ -25,6 +25,10 @@ public:
   StageRelaxation(const Graph &graph, const CutCosts &costs,
                   llvm::ArrayRef<OpId> cuts);
 
+  /// Leaves out assignments that cost more than `extra`. That helps the solver.
+  /// Whether there are any; without them the program may be infeasible.
+  bool costAtMost(int64_t extra);
+
   /// Objective values are in units of CutCosts::step.
   const MixedIntegerProgram &getProgram() const { return program; }
 

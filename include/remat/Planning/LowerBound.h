@@ -27,7 +27,8 @@ struct LowerBoundOptions {
   /// If set, the clock ends the work too.
   std::optional<double> timeLimitSeconds;
   /// The time of a plan that is known. A bound that reaches it proves that plan
-  /// optimal, and the work ends.
+  /// optimal, and the work ends. Before, what only slower plans do is left out,
+  /// so that the bound may be larger than without, and is at most this.
   std::optional<int64_t> knownTime;
   /// Whether integer programs may be solved; they need HiGHS, and effort.
   bool usePrograms = true;

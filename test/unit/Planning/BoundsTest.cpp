@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LeastCost.h"
+#include "MixedIntegerProgram.h"
 #include "Problems.h"
 #include "remat/Planning/LowerBound.h"
 
@@ -195,6 +196,57 @@ TEST(Bounds, SeveralMomentsProveRecursion) {
   EXPECT_GE(several.time, one.time);
   if (several.time > one.time) // Built with HiGHS.
     EXPECT_EQ(several.time, *least);
+}
+
+/// A random problem of nine ops at a percentage of its peak.
+Problem nineOps(uint64_t seed, int64_t percent) {
+  Problem problem = randomProblem(seed, 9);
+  int64_t peak = cantFail(solve(problem, "save-all")).peakBytes;
+  problem.deviceBudget = peak * percent / 100;
+  return problem;
+}
+
+TEST(Bounds, OperandsOfTheNextMomentTakeRoomBeforeIt) {
+  if (!hasProgramSolver())
+    GTEST_SKIP();
+  // Without what the next moment reads, the program allows 53 and 25.
+  EXPECT_GE(lowerBound(nineOps(0, 80), effort(0.5)).time, 54);
+  EXPECT_GE(lowerBound(nineOps(39, 70), effort(0.5)).time, 26);
+}
+
+TEST(Bounds, WhatNoFasterPlanRunsAgainIsExcluded) {
+  for (auto [seed, known] : {std::pair(4, 40), {19, 35}, {40, 43}}) {
+    Problem problem = nineOps(seed, 90);
+    ASSERT_EQ(leastCost(problem), known);
+    LowerBoundOptions options = effort(0.5);
+    options.usePrograms = false;
+    EXPECT_LT(lowerBound(problem, options).time, known);
+    options.knownTime = known;
+    EXPECT_EQ(lowerBound(problem, options).time, known);
+  }
+}
+
+TEST(Bounds, AKnownTimeLeavesTheBoundValid) {
+  unsigned compared = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Problem problem = smallProblem(seed, 7);
+    int64_t peak = cantFail(solve(problem, "save-all")).peakBytes;
+    for (int percent : {90, 75, 60}) {
+      problem.deviceBudget = peak * percent / 100;
+      std::optional<int64_t> least = leastCost(problem);
+      if (!least || *least == problem.baseCost())
+        continue;
+      ++compared;
+      for (int64_t known : {*least, *least + 1, *least + 7, 2 * *least}) {
+        LowerBoundOptions options = effort(0.3);
+        options.knownTime = known;
+        LowerBound bound = lowerBound(problem, options);
+        EXPECT_FALSE(bound.infeasible) << seed;
+        EXPECT_LE(bound.time, *least) << seed << " " << bound.method;
+      }
+    }
+  }
+  EXPECT_GT(compared, 20u);
 }
 
 TEST(Bounds, NonIncreasingInTheBudget) {
