@@ -291,8 +291,11 @@ void Search::relaxStages(double seconds) {
     // Unless it was asked for, the clock is only the last resort: a busy
     // machine must not change the result.
     limits.seconds = ProgramTuning::clockFactor * share;
-    if (options.timeLimitSeconds)
-      limits.seconds = *options.timeLimitSeconds - watch.seconds();
+    if (options.timeLimitSeconds) {
+      // Half of the time that is left, however far the solver gets in it.
+      limits.seconds = (*options.timeLimitSeconds - watch.seconds()) / 2;
+      limits.iterations = std::numeric_limits<int64_t>::max();
+    }
     if (options.deadline)
       limits.seconds = std::min(limits.seconds, getSecondsLeft());
     limits.interrupt = options.interrupt;
@@ -306,6 +309,8 @@ void Search::relaxStages(double seconds) {
       return;
     }
     record(*result);
+    if (options.timeLimitSeconds)
+      continue;
     seconds -= std::min(share, double(result->iterations) /
                                    double(iterationsFor(1.0, variables) + 1));
   }

@@ -264,6 +264,10 @@ public:
 
 private:
   AddressSearch::Outcome tryArena(int64_t bytes, int64_t share);
+  bool isOver() const {
+    return work <= 0 || (options.deadline &&
+                         std::chrono::steady_clock::now() >= *options.deadline);
+  }
 
   ArrayRef<LiveRange> ranges;
   const PackingOptions &options;
@@ -277,6 +281,8 @@ private:
 AddressSearch::Outcome ArenaSearch::tryArena(int64_t bytes, int64_t share) {
   using Order = AddressSearch::Order;
   for (Order order : AddressSearch::allOrders) {
+    if (isOver())
+      break;
     bool isSide = order == Order::LifeAreaCrowd || order == Order::Blame;
     int64_t part =
         std::min(isSide ? share / PackingTuning::sideOrders : share, work);
@@ -299,7 +305,7 @@ AddressSearch::Outcome ArenaSearch::tryArena(int64_t bytes, int64_t share) {
 }
 
 void ArenaSearch::run() {
-  for (int64_t share = PackingTuning::firstShare; work > 0; share *= 2) {
+  for (int64_t share = PackingTuning::firstShare; !isOver(); share *= 2) {
     // No arena is small enough: that is all that was to be found out.
     if (options.enoughBytes > 0 && best.lowerBytes > options.enoughBytes)
       return;

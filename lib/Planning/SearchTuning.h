@@ -370,6 +370,22 @@ struct PackingTuning {
   static constexpr double blameKept = 0.8;
 };
 
+/// Plans whose arena is within a budget (ArenaBudget.cpp).
+struct ArenaTuning {
+  /// Share of the first plan, and of each that leaves room free.
+  static constexpr double firstShare = 0.35, roundShare = 0.06;
+  /// Rounds where no clock ends them.
+  static constexpr unsigned effortRounds = 10, mostRounds = 1000;
+  /// Of the time that is left, what one plan and one packing may take.
+  static constexpr double planningShare = 0.8, packingShare = 0.1;
+  /// The most work of a packing: a tenth of a second.
+  static constexpr int64_t packingWork = 100'000'000;
+  /// The share that is kept for the plan with the lowest peak.
+  static constexpr double lowestShare = 0.15;
+  /// What sticks out is reserved so many times at most in one round.
+  static constexpr int64_t mostGrowth = 4;
+};
+
 /// Checkpoints of loops on the host (HostSlots.cpp).
 struct HostSlotTuning {
   /// Lengths of segments that are tried differ by one, and from there on by one

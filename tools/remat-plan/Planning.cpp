@@ -89,11 +89,10 @@ static Error setBudget(const PlanOptions &plan, const SolverOptions &search,
   return Error::success();
 }
 
-/// Gives the copies of the plan that was found their addresses, as good as the
-/// time that is left allows.
-static Error packSolution(std::optional<double> secondsLeft, Outcome &outcome) {
-  Expected<std::vector<LiveRange>> ranges =
-      findLiveRanges(outcome.instance.problem, outcome.solution->plan);
+/// Addresses for the copies of a plan, as good as the time that is left allows.
+static Expected<Packing> packPlan(const Problem &problem, const Plan &plan,
+                                  std::optional<double> secondsLeft) {
+  Expected<std::vector<LiveRange>> ranges = findLiveRanges(problem, plan);
   if (!ranges)
     return ranges.takeError();
   PackingOptions options;
@@ -106,8 +105,59 @@ static Error packSolution(std::optional<double> secondsLeft, Outcome &outcome) {
   Packing packing = packLiveRanges(*ranges, options);
   if (std::optional<std::string> fault = findPackingFault(*ranges, packing))
     return makeError("internal error: " + *fault);
-  outcome.arenaBytes = packing.totalBytes;
-  return Error::success();
+  return packing;
+}
+
+static Error packSolution(std::optional<double> secondsLeft, Outcome &outcome) {
+  return packPlan(outcome.instance.problem, outcome.solution->plan, secondsLeft)
+      .moveInto(outcome.packing);
+}
+
+/// A plan whose arena is within the budget. The smallest one asked for is that
+/// of the plan with the smallest peak, or of a faster plan that fits there.
+static Error findPackedSolution(const PlanOptions &plan,
+                                const SolverOptions &search, Outcome &outcome) {
+  Problem &problem = outcome.instance.problem;
+  if (outcome.certificate) {
+    const Plan &smallest = outcome.certificate->plan;
+    Expected<Packing> packing =
+        packPlan(problem, smallest, search.timeLimitSeconds);
+    if (!packing)
+      return packing.takeError();
+    problem.deviceBudget = outcome.smallestFeasible = packing->totalBytes;
+    Expected<Solution> solution = evaluatePlan(problem, smallest, "smallest");
+    if (!solution)
+      return solution.takeError();
+    outcome.solution = std::move(*solution);
+    outcome.packing = std::move(*packing);
+  }
+  Expected<PackedSolution> found =
+      solveWithinArena(problem, plan.planner, search);
+  if (found) {
+    Expected<std::vector<LiveRange>> ranges =
+        findLiveRanges(problem, found->solution.plan);
+    if (!ranges)
+      return ranges.takeError();
+    if (std::optional<std::string> fault =
+            findPackingFault(*ranges, found->packing))
+      return makeError("internal error: " + *fault);
+    outcome.cutShort = found->solution.cutShort;
+    outcome.solution = std::move(found->solution);
+    outcome.packing = std::move(found->packing);
+    return Error::success();
+  }
+  return handleErrors(
+      found.takeError(), [&](const InfeasibleBudgetError &error) {
+        outcome.cutShort = PlanWatch::isInterrupted();
+        // With the smallest budget there is a plan already.
+        if (outcome.solution)
+          return;
+        if (error.getSmallestFeasible() != 0)
+          outcome.smallestFeasible = error.getSmallestFeasible();
+        outcome.evidence = error.getEvidence();
+        outcome.failure =
+            outcome.cutShort ? interruptedEarly.str() : error.message();
+      });
 }
 
 /// Solves the problem.
@@ -149,7 +199,8 @@ static Error findSolution(const PlanOptions &plan, const SolverOptions &search,
 
 Expected<Outcome> plan::planInstance(Instance instance,
                                      const PlanOptions &options,
-                                     const PlanFlags &flags, bool packs) {
+                                     const PlanFlags &flags,
+                                     BudgetCounts counts, bool packs) {
   Outcome outcome;
   outcome.instance = std::move(instance);
   const Problem &problem = outcome.instance.problem;
@@ -169,7 +220,14 @@ Expected<Outcome> plan::planInstance(Instance instance,
   // What shows how small the budget can get finds no good plan.
   if (Error error = setBudget(options, limit.give(search, share / 2), outcome))
     return std::move(error);
-  if (Error error = findSolution(options, limit.give(search, share), outcome))
+  outcome.boundsArena = counts == BudgetCounts::Arena && problem.deviceBudget;
+  if (outcome.boundsArena && flags.wantsFrontier())
+    return makeError("'--frontier' has no effect: that of an instance is of "
+                     "peaks, and the budget counts the arena");
+  if (Error error =
+          outcome.boundsArena
+              ? findPackedSolution(options, limit.give(search, share), outcome)
+              : findSolution(options, limit.give(search, share), outcome))
     return std::move(error);
   outcome.seconds = watch.getSeconds();
   outcome.firstPlanSeconds =
@@ -186,9 +244,11 @@ Expected<Outcome> plan::planInstance(Instance instance,
   }
   if (!outcome.solution)
     return outcome;
-  if (packs)
+  if (packs && !outcome.packing)
     if (Error error = packSolution(limit.getSecondsLeft(), outcome))
       return std::move(error);
+  if (outcome.packing)
+    outcome.arenaBytes = outcome.packing->totalBytes;
   outcome.schedule = planning::toJson(outcome.instance, outcome.solution->plan);
   if (Error error = flags.explainPlan(problem, outcome.solution->plan,
                                       outcome.details, ""))

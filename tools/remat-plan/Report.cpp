@@ -105,7 +105,7 @@ void plan::print(const Outcome &outcome, raw_ostream &os) {
     os << problem.name << ": planned peak " << solution->peakBytes << " bytes";
     if (problem.deviceBudget)
       os << " of " << *problem.deviceBudget << " budget";
-    if (outcome.arenaBytes && outcome.isModel)
+    if (outcome.arenaBytes && (outcome.isModel || outcome.boundsArena))
       os << ", arena " << *outcome.arenaBytes;
     if (!outcome.microbatchOrder.empty())
       os << ", microbatches by " << outcome.microbatchOrder;

@@ -14,6 +14,7 @@
 #include "common/PlanFlags.h"
 
 #include "remat/Pipelines/StepPlans.h"
+#include "remat/Planning/PlanPacking.h"
 #include "remat/Planning/Serialization.h"
 
 namespace remat::plan {
@@ -29,6 +30,10 @@ struct Outcome {
   int64_t saveAllPeak = 0;
   /// Unset if no plan was found within the budget.
   std::optional<planning::Solution> solution;
+  /// Of an instance's plan, if that was packed; and whether its arena is what
+  /// the budget bounds.
+  std::optional<planning::Packing> packing;
+  bool boundsArena = false;
   /// Of a model's step, or of an instance's plan if that was packed.
   std::optional<int64_t> arenaBytes;
   /// Of a model's step over parts of a batch: in which order they run.

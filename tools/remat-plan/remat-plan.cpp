@@ -17,6 +17,7 @@
 #include "SavedValues.h"
 #include "WhatIf.h"
 
+#include "common/ChoiceParser.h"
 #include "common/OutputFlags.h"
 #include "common/ReportFlag.h"
 
@@ -56,6 +57,14 @@ struct Options {
       "manifest", cl::cat(category), cl::value_desc("file"),
       cl::desc("Which arguments of a model are parameters: these are "
                "differentiated with respect to")};
+  tools::ChoiceFlag<BudgetCounts> budgetCounts{
+      "budget-counts", cl::init(BudgetCounts::Peak), cl::cat(category),
+      cl::desc("What the budget of an instance bounds; that of a model is its "
+               "arena"),
+      cl::values(clEnumValN(BudgetCounts::Arena, "arena",
+                            "what its copies are packed into"),
+                 clEnumValN(BudgetCounts::Peak, "peak",
+                            "the bytes that live together (default)"))};
   cl::opt<std::string> scheduleFile{
       "o", cl::cat(category), cl::value_desc("file"),
       cl::desc("Write the schedule, as JSON; that of a "
@@ -212,6 +221,10 @@ static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
       view = option->ArgStr;
   bool isDescribed = !view.empty();
   if (auto *model = std::get_if<Model>(&input)) {
+    if (options().budgetCounts == BudgetCounts::Peak &&
+        options().budgetCounts.getNumOccurrences() > 0)
+      return makeError("'--budget-counts=peak' has no effect: the input is a "
+                       "model, whose budget bounds the arena");
     Expected<Outcome> outcome =
         planModel(model->graph, plan, options().plan, isShown);
     if (outcome && outcome->solution && isDescribed)
@@ -223,7 +236,8 @@ static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
     return makeError("'--" + view +
                      "' has no effect: the input is an instance, no model");
   return planInstance(std::move(std::get<Instance>(input)), plan,
-                      options().plan, /*packs=*/!options().reportFile.empty());
+                      options().plan, options().budgetCounts,
+                      /*packs=*/!options().reportFile.empty());
 }
 
 /// The step runs on as many threads as its costs were measured with:

@@ -14,6 +14,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,6 +57,8 @@ struct PackingOptions {
   /// and if none is so small, this is proven if the work suffices, and no more
   /// is looked for either.
   int64_t enoughBytes = 0;
+  /// If set, the search ends soon after this time, whatever work is left.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 
 /// Packs the ranges into a small arena. Places them one by one at the lowest

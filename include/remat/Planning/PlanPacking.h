@@ -12,8 +12,8 @@
 #ifndef REMAT_PLANNING_PLANPACKING_H
 #define REMAT_PLANNING_PLANPACKING_H
 
+#include "remat/Planning/Algorithms.h"
 #include "remat/Planning/Packing.h"
-#include "remat/Planning/Plan.h"
 
 namespace remat::planning {
 
@@ -22,6 +22,22 @@ namespace remat::planning {
 /// those of the actions. The ranges' peak is the plan's.
 llvm::Expected<std::vector<LiveRange>> findLiveRanges(const Problem &problem,
                                                       const Plan &plan);
+
+/// A solution, and the addresses of its live ranges.
+struct PackedSolution {
+  Solution solution;
+  Packing packing;
+};
+
+/// As `solve`, but the device budget, which is set, bounds the arena: the live
+/// ranges of the plan are packed into it. Where the plan of `solver` does not
+/// fit, other plans are asked for that leave room free where ranges stick out
+/// of the budget. The fastest one that fits is taken. Time limit and effort are
+/// for all of it. An InfeasibleBudgetError if no plan is found that fits, with
+/// the smallest arena that was seen.
+llvm::Expected<PackedSolution>
+solveWithinArena(const Problem &problem, llvm::StringRef solver,
+                 const SolverOptions &options = {});
 
 } // namespace remat::planning
 
