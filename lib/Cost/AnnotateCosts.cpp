@@ -7,6 +7,7 @@
 #include "remat/Cost/CostFile.h"
 #include "remat/Cost/Passes.h"
 #include "remat/Cost/Roofline.h"
+#include "remat/Dialect/Remat/IR/Absorptions.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Target/Target.h"
@@ -128,25 +129,38 @@ struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
     SymbolTable symbols(getOperation());
     // Tasks share kernels; one analysis is enough for each.
     llvm::StringMap<Kernel> kernels;
+    auto find = [&](TaskOp task, StringRef name) -> FailureOr<Kernel> {
+      auto it = kernels.find(name);
+      if (it != kernels.end())
+        return it->second;
+      auto kernel = symbols.lookup<FunctionOpInterface>(name);
+      if (!kernel)
+        return task.emitOpError("calls kernel '")
+               << name << "', which is not a function";
+      FailureOr<Kernel> info = analyze(kernel, *target, roofline);
+      if (succeeded(info))
+        kernels.try_emplace(name, *info);
+      return info;
+    };
     WalkResult walk = getOperation().walk([&](TaskOp task) {
       // A placed graph, the body of a loop, has the workspaces that it has.
       if (task->getParentOfType<GraphOp>().isPlaced())
         return WalkResult::advance();
-      auto it = kernels.find(task.getKernel());
-      if (it == kernels.end()) {
-        auto kernel = symbols.lookup<FunctionOpInterface>(task.getKernel());
-        if (!kernel) {
-          task.emitOpError("calls kernel '")
-              << task.getKernel() << "', which is not a function";
+      FailureOr<Kernel> own = find(task, task.getKernel());
+      if (failed(own))
+        return WalkResult::interrupt();
+      task.setCost(own->cost);
+      task.setWorkspace(own->workspace);
+      SmallVector<Absorption> absorptions = getAbsorptions(task);
+      for (Absorption &absorption : absorptions) {
+        FailureOr<Kernel> other = find(task, absorption.kernel.getValue());
+        if (failed(other))
           return WalkResult::interrupt();
-        }
-        FailureOr<Kernel> info = analyze(kernel, *target, roofline);
-        if (failed(info))
-          return WalkResult::interrupt();
-        it = kernels.try_emplace(task.getKernel(), *info).first;
+        absorption.cost = other->cost;
+        absorption.workspace = other->workspace;
       }
-      task.setCost(it->second.cost);
-      task.setWorkspace(it->second.workspace);
+      if (!absorptions.empty())
+        setAbsorptions(task, absorptions);
       return WalkResult::advance();
     });
     if (walk.wasInterrupted())

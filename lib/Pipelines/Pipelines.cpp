@@ -192,6 +192,7 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
     offers.gradientErrors = options.gradientErrors;
     pm.addPass(createOfferPackingPass(offers));
   }
+  pm.addPass(createOfferAbsorptionPass());
   ChooseImplementationsPassOptions implementations;
   implementations.threads = options.threads;
   implementations.costs = options.costs;

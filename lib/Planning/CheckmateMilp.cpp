@@ -71,8 +71,10 @@ Expected<Solution> planMilp(const Problem &original,
   problem.freeOrder = false;
   for (Value &value : problem.values)
     value.packed.reset();
-  for (Op &op : problem.ops)
+  for (Op &op : problem.ops) {
     op.absorbedCost.reset();
+    op.absorbers.clear();
+  }
 
   double timeLimit = options.timeLimitSeconds.value_or(options.effort);
   Expected<Solution> known = knownPlan(problem, options, timeLimit);

@@ -143,6 +143,9 @@ Problem Splitter::partOf(OpId begin, OpId end) const {
       part.values.back().producer = op - begin;
       copy.results.push_back(ids[result]);
     }
+    renumberAbsorbers(copy, [&](OpId absorber) {
+      return absorber < end ? absorber - begin : noOp;
+    });
     part.ops.push_back(std::move(copy));
   }
   part.deviceBudget = *problem.deviceBudget - held;

@@ -105,8 +105,7 @@ bool Evictor::findGap(ValueId form, StepId at, Gap &gap) const {
   if (i == 0 || (i < copies.size() && timeline.copy(copies[i]).def == at))
     return false;
   const TimelineCopy &copy = timeline.copy(copies[i - 1]);
-  bool mayBeUsed =
-      mayAbsorb && isAbsorbable(form) && timeline.kind(at) == StepKind::Run;
+  bool mayBeUsed = mayAbsorbAt(form, at);
   if (copy.readers.empty() ||
       timeline.key(copy.readers.back()) < position + !mayBeUsed)
     return false;
@@ -200,7 +199,7 @@ bool Evictor::evaluate(ValueId form, const Gap &gap, StepId worst,
     closure.cost = std::numeric_limits<double>::infinity();
   if (mayPack && graph.canPack(value) && gap.to != worst)
     found |= considerUnpack(value, gap, worst, closure);
-  if (mayAbsorb && isAbsorbable(value))
+  if (mayAbsorbAt(value, gap.to))
     found |= considerAbsorb(value, gap, worst, budget, ranking, closure);
   return found;
 }

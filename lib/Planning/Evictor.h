@@ -145,8 +145,11 @@ private:
   void applyAbsorb(ValueId value, const Gap &gap, StepId worst, int64_t budget,
                    const EvictionRanking &ranking, uint32_t count);
   void applyUnpack(ValueId value, const Gap &gap, const Closure &closure);
-  bool isAbsorbable(ValueId form) const {
-    return !isPackedForm(form) && graph.canAbsorb(graph.producer(form));
+  /// Whether the step is a run whose kernel can make `form` itself.
+  bool mayAbsorbAt(ValueId form, StepId step) const {
+    return mayAbsorb && !isPackedForm(form) &&
+           timeline.kind(step) == StepKind::Run &&
+           graph.canAbsorb(graph.producer(form), timeline.op(step));
   }
   bool isPackedForm(ValueId form) const { return form >= graph.numValues(); }
   /// The value of a form.

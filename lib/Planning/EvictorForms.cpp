@@ -105,7 +105,7 @@ bool Evictor::evaluateAbsorb(OpId root, int64_t freed, const Gap &gap,
     while (!wanted.empty() && wanted.top().first == op)
       wanted.pop();
     // Reading it at a run that comes before needs a copy in memory.
-    run |= !graph.canAbsorb(op);
+    run |= !graph.canAbsorb(op, timeline.op(host));
     (run ? absorbed.before : absorbed.inside).push_back(op);
     absorbed.cost +=
         double(run ? problem.ops[op].cost : *problem.ops[op].absorbedCost);
@@ -126,7 +126,8 @@ bool Evictor::evaluateAbsorb(OpId root, int64_t freed, const Gap &gap,
         wanted.push({producer, run});
       // What runs right before is there at the host.
       bool isThere = kept ? timeline.before(last, worst)
-                          : host == worst && !run && !graph.canAbsorb(producer);
+                          : host == worst && !run &&
+                                !graph.canAbsorb(producer, timeline.op(host));
       if (isThere)
         absorbed.extended += graph.bytes(operand);
     }
@@ -150,7 +151,7 @@ bool Evictor::considerAbsorb(ValueId value, const Gap &gap, StepId worst,
   for (uint32_t count = 1;
        count <= readers.size() && count <= EvictorTuning::mostHosts; ++count) {
     at.to = readers[count - 1];
-    if (timeline.kind(at.to) != StepKind::Run ||
+    if (!mayAbsorbAt(value, at.to) ||
         !evaluateAbsorb(graph.producer(value), freed, at, worst, budget,
                         ranking, absorbed))
       break;

@@ -388,7 +388,7 @@ void ExactSearch::expandRuns(const State &state, const Move &move, OpId below,
   if (!(move.readsFull & ~state.full) && !(move.readsFresh & state.fullStale))
     makeRoom(state, move);
   for (OpId op = below; op-- > 0;) {
-    if (!has(state.ran, op) || !graph.canAbsorb(op) ||
+    if (!has(state.ran, op) || !graph.canAbsorb(op, move.id) ||
         !(results[op] & move.readsFull))
       continue;
     Move with = move;

@@ -405,13 +405,20 @@ static std::string describeChoice(const ValueExplanation &entry, StringRef unit,
   }
 }
 
-/// "recomputed x2".
+/// "recomputed x2"; where kernels absorb it, too, "recomputed x2, absorbed".
 static std::string describeDecision(const ValueExplanation &entry) {
-  unsigned times =
-      entry.recomputed + entry.absorbed + entry.reloaded + entry.unpacked;
-  std::string text = stringify(entry.decision).str();
-  if (times > 1)
-    text += " x" + std::to_string(times);
+  auto describe = [](Decision decision, unsigned times) {
+    std::string text = stringify(decision).str();
+    if (times > 1)
+      text += " x" + std::to_string(times);
+    return text;
+  };
+  unsigned others = entry.recomputed + entry.reloaded + entry.unpacked;
+  if (entry.decision == Decision::Absorbed)
+    return describe(entry.decision, others + entry.absorbed);
+  std::string text = describe(entry.decision, others);
+  if (entry.absorbed > 0)
+    text += ", " + describe(Decision::Absorbed, entry.absorbed);
   return text;
 }
 

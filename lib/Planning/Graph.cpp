@@ -152,4 +152,15 @@ bool Graph::canPack(ValueId root) const {
          policies[root] != Policy::MustCpuOffload;
 }
 
+void renumberAbsorbers(Op &op, function_ref<OpId(OpId)> renumber) {
+  if (op.absorbers.empty())
+    return;
+  for (OpId &absorber : op.absorbers)
+    absorber = renumber(absorber);
+  llvm::erase(op.absorbers, noOp);
+  llvm::sort(op.absorbers);
+  if (op.absorbers.empty())
+    op.absorbedCost.reset();
+}
+
 } // namespace remat::planning

@@ -14,7 +14,15 @@
 
 #include "remat/Planning/Problem.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <algorithm>
+
 namespace remat::planning {
+
+/// Gives the ops that absorb `op` the numbers that they have in another
+/// problem, in the same order; `noOp` for one that is not there.
+void renumberAbsorbers(Op &op, llvm::function_ref<OpId(OpId)> renumber);
 
 class Graph {
 public:
@@ -63,9 +71,21 @@ public:
   /// through other forward ops, stands behind the first backward op, or may
   /// come to stand there: results of forward ops do not change.
   bool canPack(ValueId root) const;
-  /// Whether a plan may recompute `op` inside of its readers' kernels.
+  /// Whether a plan may recompute `op` inside of some readers' kernels.
   bool canAbsorb(OpId op) const {
     return problem.ops[op].absorbedCost.has_value() && !runsOnce(op);
+  }
+  /// The same for the kernel of `host`.
+  bool canAbsorb(OpId op, OpId host) const {
+    return canAbsorb(op) && isAbsorber(host, op);
+  }
+  /// Whether the kernel of `host` can make what `op` does, whatever policies
+  /// say.
+  bool isAbsorber(OpId host, OpId op) const {
+    const std::vector<OpId> &absorbers = problem.ops[op].absorbers;
+    return problem.ops[op].absorbedCost.has_value() &&
+           (absorbers.empty() ||
+            std::binary_search(absorbers.begin(), absorbers.end(), host));
   }
   /// Whether recomputation is the only way to do without a value for a while.
   bool recomputesOnly() const;

@@ -37,6 +37,8 @@ static uint64_t ownColour(const Graph &graph, OpId op) {
   const Op &data = graph.problem.ops[op];
   uint64_t hash = mix(mix(data.cost, data.workspace), data.hostWorkspace);
   hash = mix(hash, data.absorbedCost.value_or(-1));
+  for (OpId absorber : data.absorbers)
+    hash = mix(hash, absorber - op);
   hash = mix(hash, data.backward + 2 * data.recomputable);
   for (ValueId result : graph.results(op)) {
     hash = mix(hash, graph.bytes(result));
@@ -379,6 +381,9 @@ std::optional<ReducedProblem> Reducer::build() {
     if (!addOp(op))
       return std::nullopt;
   }
+  for (Op &op : result.problem.ops)
+    renumberAbsorbers(op,
+                      [&](OpId absorber) { return result.reduced[absorber]; });
   std::optional<int64_t> budget = shareBudget();
   if (!budget || *budget < 0)
     return std::nullopt;

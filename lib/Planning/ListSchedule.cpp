@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ListSchedule.h"
+#include "Graph.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -447,8 +448,13 @@ LowOrder findLowPeakOrder(const Graph &graph, double share, WorkMeter &work) {
 Problem withOrder(const Problem &problem, ArrayRef<OpId> order) {
   Problem other = problem;
   other.freeOrder = false;
+  std::vector<OpId> place(order.size());
+  for (auto [id, given] : enumerate(order))
+    place[given] = id;
   for (auto [id, given] : enumerate(order)) {
     other.ops[id] = problem.ops[given];
+    renumberAbsorbers(other.ops[id],
+                      [&](OpId absorber) { return place[absorber]; });
     for (ValueId result : other.ops[id].results)
       other.values[result].producer = id;
   }

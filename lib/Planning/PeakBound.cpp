@@ -82,9 +82,9 @@ private:
     return sum;
   }
   /// Whether an operand is resident for its reader, not absorbed by it.
-  bool isOperandThere(ValueId operand) const {
+  bool isOperandThere(ValueId operand, OpId reader) const {
     return graph.isArgument(operand) ||
-           !problem.ops[graph.producer(operand)].absorbedCost;
+           !graph.isAbsorber(reader, graph.producer(operand));
   }
   uint32_t lastNeed(ValueId value) const;
   std::vector<Target> targets() const;
@@ -124,7 +124,8 @@ std::vector<Pebbling::Target> Pebbling::targets() const {
     across += staying[op];
     int64_t need = across + problem.ops[op].workspace;
     for (ValueId operand : graph.operands(op))
-      if (isOperandThere(operand) && !(stays(operand) && !problem.freeOrder))
+      if (isOperandThere(operand, op) &&
+          !(stays(operand) && !problem.freeOrder))
         need += graph.bytes(operand);
     for (ValueId result : graph.results(op))
       need += graph.bytes(result);

@@ -15,6 +15,7 @@
 #include "llvm/ADT/Twine.h"
 
 #include <array>
+#include <utility>
 
 using namespace llvm;
 
@@ -273,12 +274,20 @@ private:
   }
 
   Error checkAbsorption(OpId id, const Op &o) {
+    if (!o.absorbedCost && !o.absorbers.empty())
+      return fail(op(id) + " has ops that absorb it and no absorbed cost");
     if (!o.absorbedCost)
       return Error::success();
     if (*o.absorbedCost < 0)
       return fail(op(id) + " has a negative absorbed cost");
     if (!o.recomputable)
       return fail(op(id) + " has an absorbed cost, but may run only once");
+    OpId last = id;
+    for (OpId absorber : o.absorbers)
+      if (absorber <= std::exchange(last, absorber) ||
+          absorber >= problem.ops.size())
+        return fail(op(id) + " is absorbed by op " + Twine(absorber) +
+                    ", expected ops behind it in ascending order");
     return addCost(*o.absorbedCost, op(id));
   }
 

@@ -213,6 +213,7 @@ static void freeze(Problem &problem, ArrayRef<OpId> ops) {
   for (OpId op : ops) {
     problem.ops[op].recomputable = false;
     problem.ops[op].absorbedCost.reset();
+    problem.ops[op].absorbers.clear();
   }
 }
 

@@ -120,6 +120,7 @@ private:
     Policy policy = Policy::None;
     int64_t resultOf = -1, viewOf = -1;
     std::vector<size_t> operands;
+    std::vector<int64_t> absorbers;
     OpId op = noOp;
     ValueId value = noValue;
 
@@ -193,8 +194,28 @@ private:
       if (Error error = integer(object, "absorbed_cost", where,
                                 node.absorbedCost.emplace()))
         return error;
+    if (Error error = readAbsorbers(object, where, node.absorbers))
+      return error;
     if (object.get("packed"))
       return readPackedForm(object, where, node.packed.emplace());
+    return Error::success();
+  }
+
+  /// The nodes themselves may not be there yet.
+  Error readAbsorbers(const json::Object &object, const Twine &where,
+                      std::vector<int64_t> &absorbers) {
+    const json::Value *value = object.get("absorbers");
+    if (!value)
+      return Error::success();
+    const json::Array *array = value->getAsArray();
+    if (!array || array->empty())
+      return fail(where + ": 'absorbers' is not an array of node ids");
+    for (const json::Value &id : *array) {
+      std::optional<int64_t> number = id.getAsInteger();
+      if (!number)
+        return fail(where + ": 'absorbers' is not an array of node ids");
+      absorbers.push_back(*number);
+    }
     return Error::success();
   }
 
@@ -341,6 +362,9 @@ private:
     for (const Node &node : nodes)
       for (size_t operand : node.operands)
         instance.problem.ops[node.op].operands.push_back(nodes[operand].value);
+    for (const Node &node : nodes)
+      if (Error error = addAbsorbers(node))
+        return error;
     if (!root->getArray("outputs"))
       return fail("instance: expected an array 'outputs'");
     std::vector<size_t> outputs;
@@ -352,6 +376,21 @@ private:
                     " has no result");
       instance.problem.values[nodes[output].value].isOutput = true;
     }
+    return Error::success();
+  }
+
+  Error addAbsorbers(const Node &node) {
+    for (int64_t id : node.absorbers) {
+      Expected<size_t> reader = lookup(id, "'absorbers'");
+      if (!reader)
+        return reader.takeError();
+      if (!node.isOp() || !nodes[*reader].isOp())
+        return fail("node " + Twine(node.id) + ": 'absorbers' names node " +
+                    Twine(id) + ", expected an op at an op");
+      instance.problem.ops[node.op].absorbers.push_back(nodes[*reader].op);
+    }
+    if (node.isOp())
+      llvm::sort(instance.problem.ops[node.op].absorbers);
     return Error::success();
   }
 
@@ -401,7 +440,11 @@ Expected<Instance> parseInstance(StringRef text) {
 /// without a result get ids behind all values.
 json::Value toJson(const Problem &problem) {
   json::Array nodes, edges, outputs, inputs, order;
-  auto opFields = [](const Op &op, json::Object &node) {
+  std::vector<int64_t> nodeOf;
+  int64_t nextId = problem.values.size();
+  for (const Op &op : problem.ops)
+    nodeOf.push_back(op.results.empty() ? nextId++ : op.results.front());
+  auto opFields = [&](const Op &op, json::Object &node) {
     node["cost"] = op.cost;
     node["backward"] = op.backward;
     if (op.workspace)
@@ -412,6 +455,10 @@ json::Value toJson(const Problem &problem) {
       node["recomputable"] = false;
     if (op.absorbedCost)
       node["absorbed_cost"] = *op.absorbedCost;
+    if (!op.absorbers.empty())
+      node["absorbers"] = json::Array(map_range(op.absorbers, [&](OpId reader) {
+        return json::Value(nodeOf[reader]);
+      }));
   };
   for (auto [id, value] : enumerate(problem.values)) {
     json::Object node{
@@ -447,9 +494,8 @@ json::Value toJson(const Problem &problem) {
       outputs.push_back(int64_t(id));
     nodes.push_back(std::move(node));
   }
-  int64_t nextId = problem.values.size();
-  for (const Op &op : problem.ops) {
-    int64_t id = op.results.empty() ? nextId++ : op.results.front();
+  for (auto [number, op] : enumerate(problem.ops)) {
+    int64_t id = nodeOf[number];
     if (op.results.empty()) {
       json::Object node{{"id", id}, {"name", op.name}, {"no_result", true}};
       opFields(op, node);

@@ -247,6 +247,10 @@ private:
     SmallVector<uint32_t> readers(absorbedOps);
     readers.push_back(i);
     for (auto [k, at] : enumerate(absorbedOps)) {
+      if (!graph.isAbsorber(op, actions[at].id))
+        return fail(at, opName(actions[at].id) +
+                            " cannot be absorbed by the kernel of " +
+                            opName(op) + ", action " + Twine(i));
       bool isRead = false;
       for (uint32_t reader : ArrayRef(readers).drop_front(k + 1))
         for (ValueId operand : graph.operands(actions[reader].id))

@@ -153,7 +153,7 @@ SingleCut::SingleCut(const Graph &graph, const CutCosts &costs, OpId op)
   std::vector<bool> present(graph.numValues(), false);
   for (ValueId operand : graph.operands(op)) {
     if (!graph.isArgument(operand) &&
-        problem.ops[graph.producer(operand)].absorbedCost)
+        graph.isAbsorber(op, graph.producer(operand)))
       continue;
     present[operand] = true;
     room -= graph.bytes(operand);

@@ -78,7 +78,7 @@ void StageRelaxation::addMoment(size_t stage) {
   }
   for (ValueId operand : graph.operands(op)) {
     if (!graph.isArgument(operand) &&
-        problem.ops[graph.producer(operand)].absorbedCost)
+        graph.isAbsorber(op, graph.producer(operand)))
       continue;
     room -= graph.bytes(operand);
     at[operand] = always;
@@ -181,8 +181,8 @@ void StageRelaxation::addWithin(size_t stage, OpId op, bool firstRun) {
   int64_t need = problem.ops[op].workspace;
   for (ValueId value : graph.operands(op)) {
     touched[value] = true;
-    bool absorbed = !graph.isArgument(value) &&
-                    problem.ops[graph.producer(value)].absorbedCost;
+    bool absorbed =
+        !graph.isArgument(value) && graph.isAbsorber(op, graph.producer(value));
     if (!absorbed)
       need += graph.bytes(value);
   }

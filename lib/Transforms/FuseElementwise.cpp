@@ -14,6 +14,7 @@
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/FuseElementwise.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/SimplifyGeneric.h"
@@ -489,26 +490,30 @@ static void eraseDead(func::FuncOp function) {
   });
 }
 
+unsigned remat::fuseElementwise(func::FuncOp function, bool keepNarrow) {
+  unsigned numFused = 0;
+  normalizeBackward(function);
+  // Uses by dead operations must not count.
+  eraseDead(function);
+  joinReducedSums(function);
+  eraseDead(function);
+  for (unsigned round = 0; round < FusionTuning::maxRounds; ++round) {
+    numFused += Fuser(function, keepNarrow).run();
+    eraseDead(function);
+    if (!moveReshapes(function, keepNarrow))
+      break;
+  }
+  eraseDead(function);
+  return numFused;
+}
+
 namespace {
 struct FuseElementwise
     : public remat::impl::FuseElementwisePassBase<FuseElementwise> {
   using FuseElementwisePassBase::FuseElementwisePassBase;
 
   void runOnOperation() override {
-    func::FuncOp function = getOperation();
-    normalizeBackward(function);
-    // Uses by dead operations must not count.
-    eraseDead(function);
-    joinReducedSums(function);
-    eraseDead(function);
-    for (unsigned round = 0; round < FusionTuning::maxRounds; ++round) {
-      unsigned fused = Fuser(function, keepNarrow).run();
-      numFused += fused;
-      eraseDead(function);
-      if (!moveReshapes(function, keepNarrow))
-        break;
-    }
-    eraseDead(function);
+    numFused += fuseElementwise(getOperation(), keepNarrow);
   }
 };
 } // namespace

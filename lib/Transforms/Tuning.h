@@ -102,6 +102,15 @@ struct SliceTuning {
   static constexpr int64_t littleShare = 64;
 };
 
+/// `remat-offer-absorption`.
+struct AbsorptionTuning {
+  /// Smaller values cost less than what there is to decide about them.
+  static constexpr int64_t minBytes = 4096;
+  /// Values that are looked at for one reader, and that it may absorb. Each set
+  /// of the latter is a kernel.
+  static constexpr size_t maxCandidates = 8, maxAbsorbed = 3;
+};
+
 /// `remat-split-batch`.
 struct SplitTuning {
   /// Numbers of parts to choose from: each is a function more to plan.

@@ -125,6 +125,9 @@ struct Op {
   /// recomputation there costs (its arithmetic, without its traffic). Only for
   /// recomputable ops; a MUST that an op runs once rules it out again.
   std::optional<int64_t> absorbedCost;
+  /// The ops whose kernels can, in ascending order; any op's if there is none.
+  /// A kernel that can absorb several ops can absorb any set of them.
+  std::vector<OpId> absorbers;
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   /// Whether the op belongs to the backward phase.
@@ -193,10 +196,11 @@ struct Problem {
 /// Checks what every algorithm expects of a problem: ids in range, operands
 /// defined before use, no negative number, sums that fit 63 bits, views that
 /// end in a root, packed forms only of roots that are computed, absorption only
-/// of what may run again, regions of different names with values, and policies
-/// that can be met together: a MUST that needs an op to run again on an op that
-/// cannot, or two MUSTs on results of one op (or on a value and its views) that
-/// exclude each other, is an error that names both sides.
+/// of what may run again and into ops that follow, regions of different names
+/// with values, and policies that can be met together: a MUST that needs an op
+/// to run again on an op that cannot, or two MUSTs on results of one op (or on
+/// a value and its views) that exclude each other, is an error that names both
+/// sides.
 llvm::Error check(const Problem &problem);
 
 } // namespace remat::planning

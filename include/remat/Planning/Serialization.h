@@ -8,8 +8,8 @@
 //
 //   {"name", "nodes": [{"id", "name", "cost", "size", "backward"?,
 //     "workspace"?, "host_workspace"?, "policy"?, "recomputable"?,
-//     "offloadable"?, "transfer"?, "absorbed_cost"?, "packed"?: {"bytes",
-//     "pack_cost"?, "unpack_cost"?}}],
+//     "offloadable"?, "transfer"?, "absorbed_cost"?, "absorbers"?: [ids
+//     of ops], "packed"?: {"bytes", "pack_cost"?, "unpack_cost"?}}],
 //    "edges": [[producer, consumer], ...],
 //    "outputs": [ids], "inputs"?: [ids resident at the start],
 //    "order"?: [ids], "free_order"?: bool,

@@ -624,6 +624,26 @@ def FuseElementwisePass
     Statistic<"numFused", "num-fused", "Number of producers fused">];
 }
 
+def OfferAbsorptionPass : Pass<"remat-offer-absorption", "::mlir::ModuleOp"> {
+  let summary = "Offer tasks to make what they read themselves";
+  let description = [{
+    Where the kernel of a task is one elementwise operation, and so is that of a
+    task whose result it reads, both are fused to another kernel, by the rules
+    of `remat-fuse-elementwise`. The reader has it in `remat.absorptions`, and
+    the plan decides whether the task calls it: the value need not be there
+    then, but what it is made of. A reader is offered all sets of up to three
+    such values, of which some may be read by others of them.
+
+    Left out are values that must be saved or offloaded, small ones, tasks that
+    run once, and what reads an argument that a result is written over. Readers
+    that add up are left out because the order of their sums belongs to their
+    kernel: all others give the same bits. A value is rounded to its type in the
+    fused body, too.
+  }];
+  let statistics = [
+    Statistic<"numOffered", "num-offered", "Number of sets offered">];
+}
+
 def FuseSiblingReductionsPass : Pass<"remat-fuse-sibling-reductions", "::mlir::func::FuncOp"> {
   let summary = "Reduce the same tensors in one operation";
   let description = [{

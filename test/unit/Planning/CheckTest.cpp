@@ -115,6 +115,22 @@ TEST(Check, Absorption) {
   problem.ops[1].absorbedCost = -1;
   EXPECT_TRUE(mentions(failure(problem), "op 'f1' has a negative absorbed"));
   problem.ops[1].absorbedCost = 0;
+  problem.ops[1].absorbers = {2, 3};
+  EXPECT_EQ(failure(problem), "");
+  // Itself, one before it, out of order, and one that is not there.
+  std::pair<std::vector<OpId>, OpId> wrong[] = {
+      {{1}, 1}, {{0, 2}, 0}, {{3, 2}, 2}, {{99}, 99}};
+  for (const auto &[absorbers, culprit] : wrong) {
+    problem.ops[1].absorbers = absorbers;
+    EXPECT_TRUE(mentions(failure(problem), "op 'f1' is absorbed by op " +
+                                               std::to_string(culprit)));
+  }
+  problem.ops[1].absorbers = {2};
+  problem.ops[1].absorbedCost.reset();
+  EXPECT_TRUE(mentions(failure(problem),
+                       "op 'f1' has ops that absorb it and no absorbed cost"));
+  problem.ops[1].absorbers.clear();
+  problem.ops[1].absorbedCost = 0;
   problem.ops[1].recomputable = false;
   EXPECT_TRUE(mentions(failure(problem),
                        "op 'f1' has an absorbed cost, but may run only once"));

@@ -155,6 +155,18 @@ TEST(ExplanationTest, PackedAndAbsorbed) {
   EXPECT_EQ(f0.absorbed, 2u);
   EXPECT_EQ(f0.cost, 0);
   EXPECT_EQ(f0.byteTime, 20);
+  EXPECT_EQ(describe(f0).substr(0, 12), "absorbed x2,");
+
+  Plan mixed = makePlan({run(0),
+                         run(1),
+                         run(2),
+                         run(3),
+                         {ActionKind::Absorb, 0},
+                         run(4),
+                         run(0),
+                         run(5)});
+  f0 = entryOf(cantFail(explain(problem, mixed)), 0);
+  EXPECT_EQ(describe(f0).substr(0, 21), "recomputed, absorbed,");
 }
 
 TEST(ExplanationTest, Output) {

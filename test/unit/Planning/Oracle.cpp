@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Oracle.h"
+#include "Problems.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -227,12 +228,17 @@ Set Search::guardedOf(const State &state, OpId op) const {
   return reads;
 }
 
+static bool mayAbsorb(const Problem &problem, OpId host, OpId op) {
+  const std::vector<OpId> &absorbers = problem.ops[op].absorbers;
+  return absorbers.empty() || llvm::is_contained(absorbers, host);
+}
+
 /// `op` runs, with every set of ops that can be absorbed into it.
 void Search::runs(const State &state, OpId op) {
   Set candidates = 0;
   for (OpId other = 0; other < op; ++other)
     if (has(state.ran, other) && !once[other] &&
-        problem.ops[other].absorbedCost)
+        problem.ops[other].absorbedCost && mayAbsorb(problem, op, other))
       candidates |= 1u << other;
   for (Set absorbed = 0;; absorbed = (absorbed - candidates) & candidates) {
     // From the last to the first: what is still wanted from others. Reading
@@ -527,6 +533,8 @@ Problem tinyProblem(uint64_t seed) {
       value.policy = Policy::None;
     }
   }
+  if (seed % 8 == 7)
+    limitAbsorbers(problem, random);
   return problem;
 }
 

@@ -100,6 +100,17 @@ inline Problem randomProblem(uint64_t seed, unsigned n) {
   return problem;
 }
 
+/// Lets some of the ops that can be absorbed be so by some later ops only.
+inline void limitAbsorbers(Problem &problem, std::mt19937_64 &random) {
+  for (OpId op = 0; op < problem.ops.size(); ++op) {
+    if (!problem.ops[op].absorbedCost || random() % 3 == 0)
+      continue;
+    for (OpId reader = op + 1; reader < problem.ops.size(); ++reader)
+      if (random() % 2)
+        problem.ops[op].absorbers.push_back(reader);
+  }
+}
+
 /// The same with a link, packed forms, absorption, and arguments that take
 /// bytes, read or not.
 inline Problem richProblem(uint64_t seed, unsigned n) {
@@ -118,6 +129,8 @@ inline Problem richProblem(uint64_t seed, unsigned n) {
   for (Op &op : problem.ops)
     if (op.recomputable && random() % 2)
       op.absorbedCost = random() % (op.cost + 1);
+  if (random() % 2)
+    limitAbsorbers(problem, random);
   return problem;
 }
 

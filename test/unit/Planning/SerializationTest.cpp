@@ -58,6 +58,11 @@ TEST(Serialization, RoundTripsEverything) {
     for (Op &op : problem.ops)
       if (op.recomputable && op.cost % 2)
         op.absorbedCost = op.cost / 2;
+    for (OpId op = 0; op + 1 < problem.ops.size(); op += 2)
+      if (problem.ops[op].absorbedCost)
+        problem.ops[op].absorbers = {op + 1, OpId(problem.ops.size() - 1)};
+    for (Op &op : problem.ops)
+      op.absorbers.erase(llvm::unique(op.absorbers), op.absorbers.end());
     problem.ops[2].hostWorkspace = seed;
     ASSERT_EQ(message(check(problem)), "");
     std::string text = print(toJson(problem));
@@ -68,7 +73,9 @@ TEST(Serialization, RoundTripsEverything) {
     for (auto [id, value] : llvm::enumerate(problem.values))
       EXPECT_EQ(instance.problem.values[id].packed, value.packed);
     for (auto [id, op] : llvm::enumerate(problem.ops))
-      EXPECT_EQ(instance.problem.ops[id].absorbedCost, op.absorbedCost);
+      EXPECT_EQ(std::pair(instance.problem.ops[id].absorbedCost,
+                          instance.problem.ops[id].absorbers),
+                std::pair(op.absorbedCost, op.absorbers));
     Solution solution = cantFail(planSaveAll(randomProblem(seed, 25)));
     std::string schedule = print(toJson(instance, solution.plan));
     EXPECT_EQ(cantFail(parsePlan(instance, schedule)), solution.plan);

@@ -319,6 +319,16 @@ TEST(Simulator, MisusedAbsorption) {
   plan = runs({0, 1, 2});
   plan.absorb(2);
   EXPECT_TRUE(mentions(failure(problem, plan), "op 'b' cannot be absorbed"));
+  plan = runs({0, 1, 2, 3});
+  plan.absorb(1);
+  plan.run(4);
+  problem.ops[1].absorbers = {2, 4};
+  EXPECT_EQ(failure(problem, plan), "");
+  problem.ops[1].absorbers = {2, 3};
+  EXPECT_TRUE(mentions(failure(problem, plan),
+                       "action 4: op 'a' cannot be absorbed by the kernel of "
+                       "op 'd', action 5"));
+  problem.ops[1].absorbers.clear();
   plan = runs({0, 1, 2, 3, 4});
   plan.absorb(1);
   EXPECT_TRUE(mentions(failure(problem, plan),

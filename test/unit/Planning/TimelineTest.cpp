@@ -90,7 +90,7 @@ private:
       if (operands.empty())
         return;
       reader = graph.producer(operands[pick(operands.size())]);
-      if (reader == noOp || !graph.canAbsorb(reader))
+      if (reader == noOp || !graph.canAbsorb(reader, timeline.op(host)))
         return;
       if (!timeline.isAbsorbed(reader, host))
         timeline.insertAbsorb(reader, host);

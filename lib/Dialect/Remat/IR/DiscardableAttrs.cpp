@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include "remat/Dialect/Remat/IR/Absorptions.h"
 #include "remat/Dialect/Remat/IR/Extrema.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
@@ -152,6 +153,11 @@ static constexpr AttrRule attrRules[] = {
      "a unit attribute"},
     {packsAttrName, OnOperation, is<StringAttr>, "the name of a codec"},
     {unpacksAttrName, OnOperation, is<StringAttr>, "the name of a codec"},
+    {absorptionsAttrName, OnOperation, isAbsorptionList,
+     "an array of dictionaries with 'kernel', 'tasks', 'operands', 'cost' and "
+     "'workspace'"},
+    {absorbedAttrName, OnOperation, is<DenseI64ArrayAttr>,
+     "an array of numbers of tasks"},
     {gradientErrorAttrName, OnOperation, is<FloatAttr>, "a number"},
     {RematDialect::phaseAttrName, OnArgument, isCount, "the number of a call"},
     {RematDialect::donatedAttrName, OnArgument, isCount,

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Absorptions.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
@@ -42,11 +43,75 @@ static std::pair<int64_t, int64_t> getIdentity(Value value) {
   return {-1, argument ? argument.getArgNumber() : -1};
 }
 
+using Identity = decltype(getIdentity(Value()));
+
+/// What `task` would read if it absorbed nothing, and what it reads.
+static std::set<Identity> collectReads(TaskOp task,
+                                       const std::map<int64_t, TaskOp> &tasks) {
+  std::set<Identity> reads;
+  for (Value operand : task.getOperands())
+    reads.insert(getIdentity(operand));
+  for (int64_t number : getAbsorbed(task))
+    if (auto found = tasks.find(number); found != tasks.end())
+      for (Value result : found->second->getResults())
+        reads.insert(getIdentity(result));
+  return reads;
+}
+
+/// Checks that `task` absorbs tasks that may run again and stand before it, and
+/// reads what they read or it would read itself. `originals` are the first runs
+/// so far, that of `task` included if it is none.
+static LogicalResult
+verifyAbsorbed(TaskOp task, const std::map<int64_t, TaskOp> &originals) {
+  ArrayRef<int64_t> numbers = getAbsorbed(task);
+  std::set<Identity> known;
+  for (int64_t number : numbers) {
+    auto found = originals.find(number);
+    if (found == originals.end() ||
+        number == static_cast<int64_t>(task.getId()))
+      return task.emitOpError("absorbs task ")
+             << number << ", expected one that precedes it";
+    TaskOp other = found->second;
+    if (other.getPinned()) {
+      InFlightDiagnostic diag =
+          task.emitOpError("absorbs a task that must not be repeated");
+      diag.attachNote(other.getLoc()) << "the pinned task";
+      return diag;
+    }
+    std::set<Identity> reads = collectReads(other, originals);
+    known.insert(reads.begin(), reads.end());
+  }
+  if (numbers.empty() || !task.isClone())
+    return success();
+  std::set<Identity> own = collectReads(originals.at(task.getId()), originals);
+  known.insert(own.begin(), own.end());
+  for (auto [number, operand] : llvm::enumerate(task.getOperands()))
+    if (!known.count(getIdentity(operand)))
+      return task.emitOpError("reads as operand ")
+             << number
+             << " a value that neither it nor a task that it absorbs reads";
+  return success();
+}
+
 /// Checks that a clone computes what its original does.
-static LogicalResult verifyClone(TaskOp original, TaskOp clone) {
+static LogicalResult verifyClone(TaskOp original, TaskOp clone,
+                                 const std::map<int64_t, TaskOp> &originals) {
   auto emit = [&] {
     return clone.emitOpError("is a copy of task ") << clone.getId() << " but ";
   };
+  if (original.getPinned()) {
+    InFlightDiagnostic diag =
+        clone.emitOpError("repeats a task that must not be repeated");
+    diag.attachNote(original.getLoc()) << "the pinned task";
+    return diag;
+  }
+  if (getAbsorbed(original) != getAbsorbed(clone)) {
+    if (original->getResultTypes() == clone->getResultTypes())
+      return verifyAbsorbed(clone, originals);
+    InFlightDiagnostic diag = emit() << "has results of other types";
+    diag.attachNote(original.getLoc()) << "the task it repeats";
+    return diag;
+  }
   if (original.getKernel() != clone.getKernel() &&
       clone.getKernel() !=
           getCopyKernelName(original.getKernel(), clone.getCopy())) {
@@ -54,12 +119,6 @@ static LogicalResult verifyClone(TaskOp original, TaskOp clone) {
                               << "calls '" << clone.getKernel()
                               << "', expected '" << original.getKernel() << "'";
     diag.attachNote(original.getLoc()) << "the task it repeats";
-    return diag;
-  }
-  if (original.getPinned()) {
-    InFlightDiagnostic diag =
-        clone.emitOpError("repeats a task that must not be repeated");
-    diag.attachNote(original.getLoc()) << "the pinned task";
     return diag;
   }
   for (auto [number, theirs, ours] :
@@ -139,13 +198,15 @@ static LogicalResult verifyTasks(GraphOp graph) {
                << task.getPhase() << " but stands behind one of phase "
                << phase;
       phase = task.getPhase();
+      if (failed(verifyAbsorbed(task, originals)))
+        return failure();
       continue;
     }
     auto original = originals.find(id);
     if (original == originals.end())
       return task.emitOpError("is copy ")
              << copy << " of task " << id << ", which does not precede it";
-    if (failed(verifyClone(original->second, task)))
+    if (failed(verifyClone(original->second, task, originals)))
       return failure();
   }
   return success();
@@ -212,10 +273,14 @@ static LogicalResult verifyPolicies(GraphOp graph) {
            (task && task.isClone() && lastForward &&
             lastForward->isBeforeInBlock(op));
   };
+  // What makes the results of a task again.
   std::map<int64_t, TaskOp> clones;
-  for (auto task : graph.getOps<TaskOp>())
+  for (auto task : graph.getOps<TaskOp>()) {
     if (task.isClone())
       clones.try_emplace(task.getId(), task);
+    for (int64_t absorbed : getAbsorbed(task))
+      clones.try_emplace(absorbed, task);
+  }
   for (auto task : graph.getOps<TaskOp>()) {
     unsigned level = task.getPolicyDerivative();
     // Nothing is asked of the last derivative.

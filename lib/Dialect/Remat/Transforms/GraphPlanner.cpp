@@ -55,7 +55,7 @@ llvm::Error remat::setLimits(GraphProblem &graphProblem,
 }
 
 GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options,
-                           bool mayPack)
+                           bool mayPack, bool mayAbsorb)
     : graph(graph), options(options), graphProblem(graph, options.reorder),
       problem(graphProblem.problem) {
   // A stored plan says how fast the link was that it is for.
@@ -64,6 +64,11 @@ GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options,
   if (!mayPack)
     for (planning::Value &value : graphProblem.problem.values)
       value.packed.reset();
+  if (!mayAbsorb)
+    for (planning::Op &op : graphProblem.problem.ops) {
+      op.absorbedCost.reset();
+      op.absorbers.clear();
+    }
 }
 
 //===----------------------------------------------------------------------===//

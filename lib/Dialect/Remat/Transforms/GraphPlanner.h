@@ -35,8 +35,10 @@ llvm::Error setLimits(GraphProblem &graphProblem, const PlanOptions &options);
 /// Makes a problem of a graph, has it solved, and applies the plans.
 class GraphPlanner : private planning::BudgetClient {
 public:
-  /// Without `mayPack`, values have no packed forms, whatever the graph offers.
-  GraphPlanner(GraphOp graph, const PlanOptions &options, bool mayPack = true);
+  /// Without `mayPack`, values have no packed forms, and without `mayAbsorb` no
+  /// task absorbs others, whatever the graph offers.
+  GraphPlanner(GraphOp graph, const PlanOptions &options, bool mayPack = true,
+               bool mayAbsorb = true);
 
   /// Lets searches end after so many seconds from now. What they do up to there
   /// does not depend on the limit: a longer one finds nothing worse, and the

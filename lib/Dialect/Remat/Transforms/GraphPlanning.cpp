@@ -368,6 +368,8 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
       for (planning::ValueId result : problem.ops[op].results)
         if (problem.values[result].policy == planning::Policy::MustRecompute)
           problem.values[result].policy = planning::Policy::None;
+  if (!graph.isPlanned())
+    addAbsorptions();
 }
 
 //===----------------------------------------------------------------------===//
@@ -389,6 +391,7 @@ private:
   Value getCurrent(Value original);
   void setCurrent(Value original, Value copy);
   TaskOp runTask(TaskOp original);
+  void run(planning::OpId op);
   void pack(planning::ValueId value);
   void unpack(planning::ValueId value);
 
@@ -401,6 +404,8 @@ private:
   DenseMap<Value, OffloadOp> offloads;
   /// By the number of a task, how often it has run, and in which call first.
   std::map<int64_t, std::pair<unsigned, uint64_t>> runs;
+  /// What the next task absorbs.
+  std::vector<planning::OpId> absorbed;
   /// The last call of which a task has run.
   uint64_t latestPhase = 0;
 };
@@ -440,6 +445,36 @@ TaskOp PlanApplier::runTask(TaskOp original) {
   return task;
 }
 
+/// Runs a task. Where it absorbs others, it calls the kernel that it is offered
+/// for that, and reads what that reads.
+void PlanApplier::run(planning::OpId op) {
+  TaskOp original = graphProblem.tasks[op];
+  if (absorbed.empty()) {
+    runTask(original);
+    return;
+  }
+  llvm::sort(absorbed);
+  const Absorption &offer = graphProblem.absorptions.at({op, absorbed});
+  std::map<int64_t, TaskOp> taskOf = {{original.getId(), original}};
+  int64_t cost = original.getCost();
+  for (planning::OpId other : absorbed) {
+    TaskOp task = graphProblem.tasks[other];
+    taskOf[task.getId()] = task;
+    cost += *graphProblem.problem.ops[other].absorbedCost;
+  }
+  SmallVector<Value> operands;
+  for (auto [number, operand] : offer.operands)
+    operands.push_back(getCurrent(taskOf.at(number).getOperand(operand)));
+  TaskOp task = runTask(original);
+  task->setOperands(operands);
+  task.setKernelAttr(offer.kernel);
+  // Whatever else the kernel saves, the plan does not count on.
+  task.setCost(cost);
+  task->setAttr(absorbedAttrName,
+                DenseI64ArrayAttr::get(task.getContext(), offer.tasks));
+  absorbed.clear();
+}
+
 /// The task belongs to the call and to the computation that it stands in, which
 /// the offer could not know.
 void PlanApplier::pack(planning::ValueId value) {
@@ -474,7 +509,7 @@ void PlanApplier::apply(const planning::Plan &plan) {
     switch (action.kind) {
     case planning::ActionKind::Run:
       if (graphProblem.tasks[action.id])
-        runTask(graphProblem.tasks[action.id]);
+        run(action.id);
       break;
     case planning::ActionKind::Offload: {
       Value value = graphProblem.values[action.id];
@@ -502,7 +537,8 @@ void PlanApplier::apply(const planning::Plan &plan) {
       unpack(action.id);
       break;
     case planning::ActionKind::Absorb:
-      llvm_unreachable("graphs offer no absorption");
+      absorbed.push_back(action.id);
+      break;
     }
   }
   for (OpOperand &operand : terminator->getOpOperands())

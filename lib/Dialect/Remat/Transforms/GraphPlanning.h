@@ -12,6 +12,7 @@
 #ifndef REMAT_LIB_DIALECT_REMAT_TRANSFORMS_GRAPHPLANNING_H
 #define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_GRAPHPLANNING_H
 
+#include "remat/Dialect/Remat/IR/Absorptions.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 #include "remat/Dialect/Remat/Transforms/TaskNames.h"
@@ -60,6 +61,10 @@ struct GraphProblem {
     TaskOp pack, unpack;
   };
   llvm::DenseMap<planning::ValueId, Offer> offers;
+  /// What ops call instead of their kernels where they absorb others, by both:
+  /// the latter in ascending order.
+  std::map<std::pair<planning::OpId, std::vector<planning::OpId>>, Absorption>
+      absorptions;
 
 private:
   planning::ValueId addToken(planning::OpId op);
@@ -67,6 +72,9 @@ private:
   void addTask(TaskOp task, mlir::ArrayRef<planning::ValueId> given);
   void addTransfer(mlir::Operation *transfer);
   void addOffer(TaskOp unpack);
+  std::map<std::vector<planning::OpId>, Absorption>
+  collectAbsorptions(planning::OpId reader) const;
+  void addAbsorptions();
 
   llvm::SmallVector<planning::ValueId> getOrder(TaskOp task);
   bool readsOverwritten(TaskOp task) const;

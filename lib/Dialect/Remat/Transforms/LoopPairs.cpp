@@ -15,6 +15,7 @@
 #include "GraphPlanning.h"
 #include "LoopCosts.h"
 #include "PairParts.h"
+#include "remat/Dialect/Remat/IR/Absorptions.h"
 #include "remat/Planning/Loops.h"
 #include "remat/Utils/Saturating.h"
 
@@ -358,8 +359,11 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
   }
   for (Operation *op = &*builder.getInsertionPoint(); op;
        op = op->getNextNode())
-    if (auto task = dyn_cast<TaskOp>(op))
+    if (auto task = dyn_cast<TaskOp>(op)) {
       task.setId(task.getId() + numTasks);
+      // It names tasks by their old numbers.
+      task->removeAttr(absorptionsAttrName);
+    }
   for (auto [stack, value] : llvm::zip(pair.stacks, needed.stacked))
     block.getArgument(firstSlice + stack.slice)
         .replaceAllUsesWith(mapping.lookup(value));

@@ -11,6 +11,7 @@
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 #include "LoopSearch.h"
+#include "remat/Dialect/Remat/IR/Absorptions.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Utils/Utf8.h"
 
@@ -327,8 +328,11 @@ llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
     replaceGraph(graph, planner.getAlternatives(), replacement);
     graph = replacement;
   }
-  if (hasAlternatives)
-    eraseUnneeded(graph->getParentOfType<ModuleOp>());
+  auto module = graph->getParentOfType<ModuleOp>();
+  // Bodies of loops may be planned again.
+  bool hasOffers = module && !graph.isPrivate() && removeAbsorptions(module);
+  if (hasAlternatives || hasOffers)
+    eraseUnneeded(module);
   return llvm::Error::success();
 }
 

@@ -67,9 +67,14 @@ Variants::Variants(GraphOp graph, const PlanOptions &options)
   }
   GraphProblem graphProblem(graph);
   for (const PlanOptions &variant : collectVariants(graphProblem, options)) {
-    if (!graphProblem.offers.empty() && !variant.reorder)
-      planners.push_back(
-          std::make_unique<GraphPlanner>(graph, variant, /*mayPack=*/false));
+    bool mayPack = !graphProblem.offers.empty() && !variant.reorder;
+    bool mayAbsorb = !graphProblem.absorptions.empty();
+    if (mayPack)
+      planners.push_back(std::make_unique<GraphPlanner>(
+          graph, variant, /*mayPack=*/false, /*mayAbsorb=*/false));
+    if (mayAbsorb)
+      planners.push_back(std::make_unique<GraphPlanner>(
+          graph, variant, /*mayPack=*/true, /*mayAbsorb=*/false));
     planners.push_back(std::make_unique<GraphPlanner>(graph, variant));
   }
 }

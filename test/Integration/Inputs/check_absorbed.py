@@ -1,0 +1,17 @@
+"""Checks reports of remat-run: the plan of the last one absorbs values, and all
+have the peaks that were planned.
+
+    check_absorbed.py REPORT.json"""
+
+import json
+import sys
+
+reports = json.load(open(sys.argv[1]))
+if isinstance(reports, dict):
+    reports = [reports]
+for report in reports:
+    peaks = {report[f"{kind}_peak_bytes"]
+             for kind in ("planned", "simulated", "measured")}
+    assert len(peaks) == 1, peaks
+absorbed = sum(entry["absorbed"] for entry in reports[-1]["explanation"])
+assert absorbed > 0, "nothing is absorbed"
