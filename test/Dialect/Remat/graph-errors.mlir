@@ -778,3 +778,49 @@ remat.graph @release_behind_forward(%x: tensor<32xf32>) attributes {planned_peak
   remat.release %1 : tensor<32xf32>
   remat.return
 }
+
+// -----
+
+func.func private @k(tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel}
+
+remat.graph @absorbs_nothing(%x: tensor<32xf32>) -> tensor<32xf32> {
+  // expected-error @+1 {{absorbs task 7, expected one that precedes it}}
+  %0 = remat.task 0 @k(%x) {remat.absorbed = array<i64: 7>} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %0 : tensor<32xf32>
+}
+
+// -----
+
+func.func private @k(tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel}
+
+remat.graph @absorbs_pinned(%x: tensor<32xf32>) -> tensor<32xf32> {
+  // expected-note @+1 {{the pinned task}}
+  %0 = remat.task 0 @k(%x) pinned : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{absorbs a task that must not be repeated}}
+  %1 = remat.task 1 @k(%x) {remat.absorbed = array<i64: 0>} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %1 : tensor<32xf32>
+}
+
+// -----
+
+func.func private @k(tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel}
+func.func private @both(tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel}
+
+remat.graph @absorbing_clone(%x: tensor<32xf32>, %y: tensor<32xf32>) -> tensor<32xf32> {
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @k(%0) : (tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task 1 copy 1 @both(%x) {remat.absorbed = array<i64: 0>} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{reads as operand 0 a value that neither it nor a task that it absorbs reads}}
+  %3 = remat.task 1 copy 2 @both(%y) {remat.absorbed = array<i64: 0>} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %3 : tensor<32xf32>
+}
+
+// -----
+
+func.func private @k(tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel}
+
+// expected-error @+2 {{attribute 'remat.absorptions' must be an array of dictionaries with 'kernel', 'tasks', 'operands', 'cost' and 'workspace'}}
+remat.graph @malformed_absorptions(%x: tensor<32xf32>) -> tensor<32xf32> {
+  %0 = remat.task 0 @k(%x) {remat.absorptions = [{kernel = @k}]} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %0 : tensor<32xf32>
+}
