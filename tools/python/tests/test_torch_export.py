@@ -3,6 +3,7 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import copy
 import json
 import tempfile
 import unittest
@@ -27,6 +28,13 @@ if torch is not None:
             return logits if labels is None else F.cross_entropy(logits, labels)
 
 
+    class Stateful(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(3, 3)
+            self.register_buffer("mean", torch.ones(3))
+
+
 @needs_torch
 class ExportTest(unittest.TestCase):
     def setUp(self):
@@ -35,7 +43,6 @@ class ExportTest(unittest.TestCase):
         self.ids, self.labels = torch.randint(0, 11, (6, 5)), torch.randint(0, 11, (6,))
 
     def expected(self, *args):
-        import copy
         model = copy.deepcopy(self.model)
         loss = model(*args)
         loss.backward()
@@ -252,13 +259,94 @@ class ExportTest(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "nothing but its data can be differentiated"):
             rt.export(nn.ReLU(), (torch.randn(3, requires_grad=True),), loss=torch.sum)
 
-    def test_breaks_are_refused(self):
+    def test_refusals_are_one_line(self):
+        class Overwritten(Stateful):
+            def forward(self, x):
+                y = self.linear(x)
+                self.mean = y.detach().mean(0)
+                return y.sum()
+
+        class Larger(Stateful):
+            def forward(self, x):
+                y = self.linear(x)
+                self.mean = torch.cat([self.mean, y.detach()[0]])
+                return y.sum()
+
         def broken(x):
             torch._dynamo.graph_break()
             return x.sum()
 
-        with self.assertRaises(Exception):
-            rt.export(broken, (torch.randn(3, requires_grad=True),))
+        here, x = r"^\S*test_torch_export.py:\d+: ", torch.randn(4, 3, requires_grad=True)
+        for model, message in (
+                (broken, here + ".*graph_break"),
+                (lambda x: x.sum() if x.sum() > 0 else x.mean(), here + "what the model computes depends on the data"),
+                (lambda x: x[x > 0].sum(), here + "aten.*: it gives a number that depends on the data of a tensor"),
+                (lambda x: x.view(7).sum(), here + ".*shape '\\[7\\]' is invalid for input of size 12"),
+                (nn.Sequential(nn.Unflatten(0, (1, 4)), nn.FractionalMaxPool2d(2, output_size=1)),
+                 "^module 1: aten.fractional_max_pool2d.default: there is no rule for it"),
+                (Overwritten(), "^the model assigns to 'mean' what it does not compute from it; write 'copy_'"),
+                (Larger(), "^the model assigns a tensor of another shape to 'mean'")):
+            with self.assertRaisesRegex(remat.ExportError, message) as caught:
+                rt.export(model, (x,))
+            self.assertNotIn("\n", str(caught.exception))
+
+    def test_masks_of_transformers(self):
+        """PyTorch looks at their data, only to find out which are causal."""
+        torch.manual_seed(0)
+        model = nn.Transformer(8, 2, 1, 1, 8, dropout=0.0)
+        call = {"src": torch.randn(6, 2, 8), "tgt": torch.randn(5, 2, 8),
+                "tgt_mask": nn.Transformer.generate_square_subsequent_mask(5),
+                "src_key_padding_mask": torch.arange(6) >= torch.tensor([[6], [4]])}
+        loss, gradients = rt.export(model, (), call, loss=lambda y: y.pow(2).sum()).compile_step()(None, **call)
+        expected = model(**call).pow(2).sum()
+        expected.backward()
+        torch.testing.assert_close(loss, expected.detach())
+        for name, parameter in model.named_parameters():
+            torch.testing.assert_close(gradients[name], parameter.grad, rtol=1e-4, atol=1e-4)
+
+    def test_tensors_that_a_call_makes(self):
+        """PyTorch lifts them out of the graph."""
+        x = torch.randn(3, requires_grad=True)
+        step = rt.export(lambda x: (x * torch.tensor([1.0, 2.0, 3.0])).sum(), (x,)).compile_step()
+        torch.testing.assert_close(step(None, x.detach())[1]["arg0"], torch.tensor([1.0, 2.0, 3.0]))
+
+    def test_what_a_model_stores(self):
+        """It is no result, and has no cotangent. What it reads and assigns is updated."""
+        class Storing(Stateful):
+            def forward(self, x):
+                y = self.linear(x) * self.mean  # Autograd keeps the mean before the call.
+                self.last, self.all = y, [y, x]
+                self.mean = 0.9 * self.mean + 0.1 * y.mean(0)
+                return y.sin(), y.pow(2).sum()
+
+        torch.manual_seed(0)
+        model, x = Storing(), torch.randn(4, 3)
+        exported = rt.export(model, (x,))
+        self.assertEqual([r.role for r in exported.results], ["update", "output", "loss", "gradient", "gradient"])
+        self.assertFalse(hasattr(model, "last"))
+        found, gradients = exported.compile_step()(None, x)
+        reference = Storing()
+        reference.linear.load_state_dict(model.linear.state_dict())
+        expected = reference(x)
+        expected[1].backward()
+        torch.testing.assert_close(found, tuple(v.detach() for v in expected))
+        torch.testing.assert_close(gradients["linear.weight"], reference.linear.weight.grad)
+        torch.testing.assert_close(model.mean, reference.mean.detach())
+
+    def test_spectral_norm(self):
+        """It computes buffers in place, which are stored once more."""
+        torch.manual_seed(0)
+        model, x = torch.nn.utils.parametrizations.spectral_norm(nn.Linear(5, 4)), torch.randn(3, 5)
+        reference = copy.deepcopy(model)
+        step = rt.export(model, (x,), loss=lambda y: y.pow(2).sum()).compile_step()
+        loss, gradients = step(None, x)
+        expected = reference(x).pow(2).sum()
+        expected.backward()
+        torch.testing.assert_close(loss, expected.detach())
+        for name, parameter in reference.named_parameters():
+            torch.testing.assert_close(gradients[name], parameter.grad)
+        for name, buffer in reference.named_buffers():
+            torch.testing.assert_close(dict(model.named_buffers())[name], buffer)
 
 
 if __name__ == "__main__":

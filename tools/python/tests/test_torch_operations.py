@@ -155,9 +155,12 @@ class OperationTest(unittest.TestCase):
 
     def test_bags_of_embeddings(self):
         indices, offsets = torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 3, 3, 5])
-        for mode in ("sum", "mean"):
+        for options in ({"mode": "sum"}, {"mode": "mean", "scale_grad_by_freq": True}, {"mode": "max"}):
             self.check(lambda m, i, o: m.n(i, o) @ m.w, indices, offsets, layer=nn.EmbeddingBag(
-                10, 6, mode=mode, padding_idx=4))
+                10, 6, padding_idx=4, **options))
+        # Of equal rows, the first one has the gradient.
+        layer = nn.EmbeddingBag(10, 6, mode="max", _weight=torch.ones(10, 6))
+        self.check(lambda m, i, o: m.n(i, o) @ m.w, indices, offsets, layer=layer)
         self.check(lambda m, i, o, w: m.n(i, o, w * m.w[0, 0]) @ m.w, indices, offsets, self.x(8),
                    layer=nn.EmbeddingBag(10, 6, mode="sum"))
 

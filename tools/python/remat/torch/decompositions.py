@@ -143,12 +143,31 @@ def _bags(indices, offsets, include_last_offset):
     return (place.unsqueeze(1) >= offsets[:count].unsqueeze(0)).sum(1) - 1, count
 
 
+def _largest_of_bags(weight, indices, bag, count, padding_idx):
+    """Each feature is that of the first row that has the largest; an empty bag has zeros."""
+    counted, features = indices != padding_idx, weight.shape[1]
+    size = torch.zeros(count, dtype=torch.int64, device=indices.device).index_add(0, bag, counted.long())
+    if indices.shape[0] == 0:
+        empty = weight.new_zeros(count, features)
+        return empty, bag, size, empty.long()
+    rows = torch.where(counted.unsqueeze(1), weight[indices], float("-inf"))
+    to = bag.unsqueeze(1).expand(rows.shape)
+    largest = weight.new_full((count, features), float("-inf")).scatter_reduce(0, to, rows, "amax")
+    is_hit = counted.unsqueeze(1) & ((rows == largest[bag]) | rows.isnan())
+    place = torch.arange(indices.shape[0], device=indices.device).unsqueeze(1)
+    last = indices.shape[0] - 1
+    first = torch.full((count, features), last, device=indices.device).scatter_reduce(
+        0, to, torch.where(is_hit, place, last), "amin")
+    is_filled = (size != 0).unsqueeze(1)
+    return torch.where(is_filled, largest, 0), bag, size, torch.where(is_filled, indices[first], 0)
+
+
 def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
                    include_last_offset=False, padding_idx=-1):
-    if mode not in (0, 1):
-        raise NotImplementedError("embedding_bag: mode 'max' is not supported, expected 'sum' or 'mean'")
     indices, offsets = indices.long(), offsets.long()
     bag, count = _bags(indices, offsets, include_last_offset)
+    if mode == 2:
+        return _largest_of_bags(weight, indices, bag, count, padding_idx)
     counted = (indices != padding_idx).to(weight.dtype)
     factor = counted if per_sample_weights is None else counted * per_sample_weights
     rows = weight[indices] * factor.unsqueeze(1)
@@ -162,14 +181,19 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
 
 def _embedding_bag_dense_backward(grad, indices, bag, size, most, num_weights, scale_grad_by_freq, mode,
                                   per_sample_weights, padding_idx=-1):
-    if scale_grad_by_freq:
-        raise NotImplementedError("embedding_bag: scale_grad_by_freq is not supported")
+    if mode == 2:
+        kept = torch.where((size != 0).unsqueeze(1), grad, 0)
+        return grad.new_zeros(num_weights, grad.shape[1]).scatter_add(0, most, kept)
     if mode == 1:
         grad = grad / size.clamp(min=1).to(grad.dtype).unsqueeze(1)
     factor = (indices != padding_idx).to(grad.dtype)
     factor = factor if per_sample_weights is None else factor * per_sample_weights
+    indices = indices.long()
+    if scale_grad_by_freq:
+        times = torch.zeros(num_weights, dtype=torch.int64, device=indices.device)
+        factor = factor / times.index_add(0, indices, torch.ones_like(indices))[indices]
     rows = grad[bag.long()] * factor.unsqueeze(1)
-    return grad.new_zeros(num_weights, grad.shape[1]).index_add(0, indices.long(), rows)
+    return grad.new_zeros(num_weights, grad.shape[1]).index_add(0, indices, rows)
 
 
 def _embedding_bag_backward(grad, indices, offsets, bag, size, most, num_weights, scale_grad_by_freq, mode, sparse,

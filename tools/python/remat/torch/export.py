@@ -7,72 +7,12 @@ import torch
 
 from ..errors import ArgumentError, ExportError
 from ..exported import Argument, Exported, Result, unique_name
-from .joint import Program, decompositions, traceable_kernels
+from .capture import capture, returned
+from .joint import Program
 from .lower import describe_place, module_path
 from .placement import placement_of
 from .random import SEED
 from .types import element_of
-
-
-class _Captured(BaseException):
-    """Ends the call of a model whose graph was captured, before anything runs."""
-
-
-class Capture:
-    """A graph with the tensors that it was called with."""
-
-    def __init__(self):
-        self.graph_module = self.forward_count = self.inputs = None
-
-    def backend(self, graph_module, inputs):
-        from functorch.compile import make_boxed_func
-        from torch._dynamo.backends.common import aot_autograd
-        from torch._functorch.partitioners import default_partition
-
-        def partition(joint, joint_inputs, *, num_fwd_outputs, **kwargs):
-            import copy
-            self.graph_module, self.forward_count = copy.deepcopy(joint), num_fwd_outputs
-            return default_partition(joint, joint_inputs, num_fwd_outputs=num_fwd_outputs, **kwargs)
-
-        def inference(module, _):
-            self.graph_module = module
-            return make_boxed_func(module.forward)
-
-        def run(module, _):
-            return make_boxed_func(module.forward)
-
-        with traceable_kernels():
-            aot_autograd(fw_compiler=run, bw_compiler=run, inference_compiler=inference, partition_fn=partition,
-                         decompositions=decompositions())(graph_module, inputs)
-
-        def finish(*tensors):
-            self.inputs = tensors
-            raise _Captured()
-
-        return finish
-
-
-def capture(function, args, kwargs):
-    """The joint graph of a call, which must be one graph, and the tensors that it takes."""
-    captured = Capture()
-    torch._dynamo.reset()
-    try:
-        with torch._dynamo.config.patch(allow_rnn=True):
-            torch.compile(function, backend=captured.backend, fullgraph=True, dynamic=False)(*args, **kwargs)
-    except _Captured:
-        pass
-    except torch._dynamo.exc.Unsupported as error:
-        if "linalg_lstsq" not in str(error):
-            raise
-        stack = getattr(error, "real_stack", None)
-        place = "%s:%d: " % (stack[-1].filename, stack[-1].lineno) if stack else ""
-        raise ExportError(place + "torch.linalg.lstsq is not supported, as the shapes of its results depend on data; "
-                          "write torch.linalg.pinv(a) @ b for the solution") from None
-    finally:
-        torch._dynamo.reset()
-    if captured.graph_module is None:
-        raise ExportError("the model computes nothing with tensors that a graph could be captured of")
-    return captured
 
 
 def _is_scalar(tensor):
@@ -190,12 +130,17 @@ def export(model, args=(), kwargs=None, loss=None):
     def call(*args, **kwargs):
         outputs = model(*args, **kwargs)
         if loss is not None:
-            return _loss_of(outputs, loss)
-        found = outputs.get("loss") if isinstance(outputs, dict) else getattr(outputs, "loss", None)
-        return _without_other_cotangents(outputs) if found is None else found
+            outputs = _loss_of(outputs, loss)
+        else:
+            found = outputs.get("loss") if isinstance(outputs, dict) else getattr(outputs, "loss", None)
+            outputs = _without_other_cotangents(outputs) if found is None else found
+        flat = torch.utils._pytree.tree_leaves(outputs)
+        if all(isinstance(x, (torch.Tensor, int, float, bool, str, type(None))) for x in flat):
+            returned([x for x in flat if isinstance(x, torch.Tensor)])
+        return outputs
 
     leaves = Leaves(args, kwargs or {}, named)
-    captured = capture(call, leaves.args, leaves.kwargs)
+    captured = capture(model, call, leaves.args, leaves.kwargs)
     from torch._functorch._aot_autograd.descriptors import (GradAOTOutput, InputMutationAOTOutput, PlainAOTInput,
                                                             PlainAOTOutput, TangentAOTInput)
     graph = captured.graph_module.graph
@@ -230,7 +175,8 @@ def export(model, args=(), kwargs=None, loss=None):
     # The loss is the single number that the only cotangent belongs to.
     scalars = {i: desc for i, (value, desc) in enumerate(zip(flat, descriptions))
                if isinstance(desc, PlainAOTOutput) and value is not None and _is_scalar(value.meta["val"])}
-    outputs = [i for i, desc in enumerate(descriptions) if isinstance(desc, PlainAOTOutput)]
+    outputs = [i for i, (value, desc) in enumerate(zip(flat, descriptions))
+               if isinstance(desc, PlainAOTOutput) and value is not None]
     differentiated = [i for i, desc in scalars.items() if len(tangents) == 1 and tangents[0].output == desc]
     has_loss = bool(differentiated) and (len(outputs) == 1 or loss is None)
     if loss is not None and not has_loss and tangents:

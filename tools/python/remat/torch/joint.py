@@ -13,7 +13,7 @@ import torch
 from ..errors import ExportError
 from .decompositions import more_decompositions
 from .linear_systems import linear_algebra
-from .lower import RULES, Lowering, load_rules
+from .lower import RULES, Lowering, describe_place, load_rules
 from .random import SEED
 from .recurrent import recurrent_cells
 
@@ -217,9 +217,19 @@ def specialize(values):
             as_number(value)
 
 
+def _known_number(node):
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+    try:
+        return as_number(node.meta["val"])
+    except GuardOnDataDependentSymNode:
+        place = describe_place(node)
+        raise ExportError("%s%s: it gives a number that depends on the data of a tensor, such as a shape" % (
+            "%s:%s: " % place[:2] if place else "", node.target)) from None
+
+
 def substitute_numbers(graph):
     """Puts numbers in the place of nodes that compute them."""
-    numbers = {n: as_number(n.meta["val"]) for n in graph.nodes if isinstance(n.meta.get("val"), SYMBOLIC)}
+    numbers = {n: _known_number(n) for n in graph.nodes if isinstance(n.meta.get("val"), SYMBOLIC)}
     put = lambda n: numbers.get(n, n)
     for node in graph.nodes:
         if numbers and any(n in numbers for n in node.all_input_nodes):

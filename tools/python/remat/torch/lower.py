@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import operator
+import os
 import re
 
 import torch
@@ -18,6 +19,8 @@ from .types import convert, element_of
 
 # Name of an operation of ATen -> function of the lowering, the node and its arguments.
 RULES = {}
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 # Constants with more elements are arguments of the step.
 LARGEST_CONSTANT = 256
@@ -31,9 +34,15 @@ def rule(*names):
     return register
 
 
+def is_foreign(path):
+    """Whether a file is none of this package, which calls the model."""
+    return not os.path.abspath(path).startswith(PACKAGE)
+
+
 def describe_place(node):
     """Where in the model a node comes from: file, line, function; None if it is not known."""
     places = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', node.meta.get("stack_trace") or "")
+    places = [place for place in places if is_foreign(place[0])]
     return places[-1] if places else None
 
 
@@ -123,8 +132,8 @@ class Lowering:
                                      lambda b, a: a)
 
     def refuse(self, why):
-        place = describe_place(self.node)
-        where = "%s:%s: " % place[:2] if place else ""
+        place, path = describe_place(self.node), module_path(self.node)
+        where = "%s:%s: " % place[:2] if place else "module %s: " % path if path else ""
         error = ExportError("%s%s: %s" % (where, self.node.target, why))
         error.names_operation = True
         raise error
