@@ -164,6 +164,39 @@ class OperationTest(unittest.TestCase):
         self.check(lambda m, i, o, w: m.n(i, o, w * m.w[0, 0]) @ m.w, indices, offsets, self.x(8),
                    layer=nn.EmbeddingBag(10, 6, mode="sum"))
 
+    def test_groups_of_rows(self):
+        """Mixtures of experts: rows are counted by group, and each group has a product of its own."""
+        x, group = self.x(9, 6), torch.tensor([0, 0, 2, 2, 2, 3, 3, 3, 3])
+
+        def run(m, x, group):
+            offsets = torch.histc(group.float(), 4, 0, 3).cumsum(0).int()
+            weights = torch.stack([m.w, m.w.sin(), m.w.cos(), m.w * 2])
+            each = torch._grouped_mm(F.pad(x @ m.w, (0, 2)), F.pad(weights, (0, 2, 0, 2)), offsets)
+            return each, torch.histc(x, 5), torch.histc(group.double(), 3, 1, 1)
+
+        def exact(m, x, group):  # PyTorch has no such products of f64.
+            weights = torch.stack([m.w, m.w.sin(), m.w.cos(), m.w * 2])
+            return (F.pad(torch.bmm((x @ m.w).unsqueeze(1), weights[group]).squeeze(1), (0, 2)), torch.histc(x, 5),
+                    torch.histc(group.double(), 3, 1, 1))
+
+        model = Model(run)
+        wide = Model(exact).double()
+        wide.load_state_dict(model.state_dict())
+        compare(self, model, (x, group), exact=wide)
+
+    def test_antialias(self):
+        for options in ({"size": (3, 4)}, {"size": (9, 4), "align_corners": True}, {"scale_factor": (0.4, 1.7)}):
+            for mode in ("bilinear", "bicubic"):
+                self.check(lambda m, x: F.interpolate(m.n(x), mode=mode, antialias=True, **options), self.x(2, 1, 7, 8),
+                           layer=nn.Conv2d(1, 2, 1))
+
+    def test_pairs_and_places(self):
+        for p in (1.0, 2.0, 3.5):
+            self.check(lambda m, x: F.pdist(x @ m.w, p), self.x(4, 6))
+        self.check(lambda m, x, i: (m.w.put(i, x[0, :3] * m.w[0, :3]), m.w.put(i, x[0, :3], accumulate=True)),
+                   self.x(), torch.tensor([1, 30, 7]))
+        self.check(lambda m, r: m.w.repeat_interleave(r, 0, output_size=7), torch.tensor([2, 0, 1, 3, 0, 1]))
+
     def test_order_statistics(self):
         self.check(lambda m, x: torch.cummax(x * m.w, 1).values + torch.cummin(m.w, 0).values, self.x())
         self.check(lambda m, x: (x @ m.w).kthvalue(2).values + torch.median(m.w, 1).values + torch.quantile(

@@ -93,6 +93,18 @@ def _masked_scatter_backward(grad, mask, sizes):
     return grad.new_zeros(count).index_add(0, number, torch.where(mask, grad.reshape(-1), 0)).view(sizes)
 
 
+def _repeat_interleave(repeats, *, output_size=None):
+    if output_size is None:
+        raise NotImplementedError("repeat_interleave: the shape of the result depends on data; give 'output_size'")
+    return _searchsorted(repeats.cumsum(0), torch.arange(output_size, device=repeats.device), right=True).to(
+        repeats.dtype)
+
+
+def _put(x, index, source, accumulate=False):
+    places = (index.reshape(-1),)
+    return x.reshape(-1).index_put(places, source.reshape(-1), accumulate).view(x.shape)
+
+
 # Distances
 
 
@@ -131,6 +143,24 @@ def _cdist_backward(grad, a, b, p, distance):
             slope = difference * (1 if p == 2 else difference.abs().pow(p - 2)) / divisor
         slope = torch.where(distance == 0, 0, slope)
     return (grad * slope).sum(-2)
+
+
+def _pairs(x):
+    """The rows of all pairs, in the order of torch.pdist."""
+    first, second = torch.triu_indices(x.shape[0], x.shape[0], 1, device=x.device)
+    return first, second
+
+
+def _pdist(x, p=2.0):
+    first, second = _pairs(x)
+    return _cdist(x[first].unsqueeze(1), x[second].unsqueeze(1), p).reshape(-1)
+
+
+def _pdist_backward(grad, x, p, distance):
+    first, second = _pairs(x)
+    each = lambda v: v.view(-1, 1, 1)
+    slope = _cdist_backward(each(grad), x[first].unsqueeze(1), x[second].unsqueeze(1), p, each(distance)).squeeze(1)
+    return torch.zeros_like(x).index_add(0, first, slope).index_add(0, second, -slope)
 
 
 # Bags of embeddings
@@ -278,9 +308,53 @@ def _adaptive_max_pool2d_backward(grad, x, places):
     return zeros.scatter_add(-1, flat(places), flat(grad)).view(x.shape)
 
 
+def _antialias_weights(like, extent, size, align_corners, scale, is_cubic):
+    """What each element of the result has of those along an axis: a filter as wide as the elements that become one."""
+    if align_corners:
+        step = (extent - 1) / (size - 1) if size > 1 else 0.0
+    else:
+        step = 1 / scale if scale is not None and scale > 0 else extent / size
+    narrow = max(step, 1.0)
+    half = (2 if is_cubic else 1) * narrow
+    center = ((torch.arange(size, device=like.device, dtype=torch.float64) + 0.5) * step).unsqueeze(1)
+    place = torch.arange(extent, device=like.device, dtype=torch.float64)
+    begin, end = (center - half + 0.5).trunc().clamp(min=0), (center + half + 0.5).trunc().clamp(max=extent)
+    t = ((place - center + 0.5) / narrow).abs()
+    if is_cubic:  # Keys' kernel with a = -0.5
+        weight = torch.where(t < 1, (1.5 * t - 2.5) * t * t + 1, ((-0.5 * t + 2.5) * t - 4) * t + 2)
+        weight = torch.where(t < 2, weight, 0)
+    else:
+        weight = (1 - t).clamp(min=0)
+    weight = torch.where((place >= begin) & (place < end), weight, 0)
+    return (weight / weight.sum(1, keepdim=True)).to(like.dtype)
+
+
+def _antialiased(is_cubic):
+    """Resampling with antialias, and its derivative: products with the weights of both axes."""
+    def weights(like, source, target, align_corners, scales):
+        return [_antialias_weights(like, i, o, align_corners, s, is_cubic)
+                for i, o, s in zip(source[-2:], target, scales)]
+
+    def forward(x, output_size, align_corners, scales_h=None, scales_w=None):
+        rows, columns = weights(x, x.shape, output_size, align_corners, (scales_h, scales_w))
+        return rows @ (x @ columns.t())
+
+    def backward(grad, output_size, input_size, align_corners, scales_h=None, scales_w=None):
+        rows, columns = weights(grad, input_size, output_size, align_corners, (scales_h, scales_w))
+        return rows.t() @ (grad @ columns)
+
+    return forward, backward
+
+
 def more_decompositions():
     aten = torch.ops.aten
-    return {aten.cummax.default: _cummax, aten.cummin.default: _cummin, aten.kthvalue.default: _kthvalue,
+    (linear, linear_backward), (cubic, cubic_backward) = _antialiased(False), _antialiased(True)
+    return {aten._upsample_bilinear2d_aa.default: linear, aten._upsample_bicubic2d_aa.default: cubic,
+            aten._upsample_bilinear2d_aa_backward.default: linear_backward,
+            aten._upsample_bicubic2d_aa_backward.default: cubic_backward,
+            aten.repeat_interleave.Tensor: _repeat_interleave, aten.put.default: _put,
+            aten._pdist_forward.default: _pdist, aten._pdist_backward.default: _pdist_backward,
+            aten.cummax.default: _cummax, aten.cummin.default: _cummin, aten.kthvalue.default: _kthvalue,
             aten.searchsorted.Tensor: _searchsorted, aten.searchsorted.Scalar: _searchsorted_scalar,
             aten.masked_scatter.default: _masked_scatter,
             aten.masked_scatter_backward.default: _masked_scatter_backward, aten._cdist_forward.default: _cdist,

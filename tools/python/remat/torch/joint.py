@@ -12,6 +12,7 @@ import torch
 
 from ..errors import ExportError
 from .decompositions import more_decompositions
+from .groups import grouped_products
 from .linear_systems import linear_algebra
 from .lower import RULES, Lowering, describe_place, load_rules
 from .random import SEED
@@ -37,6 +38,7 @@ def decompositions():
         _table.update(more_decompositions())
         _table.update(recurrent_cells())
         _table.update(own_decompositions())
+    _table.update(grouped_products())  # Libraries may have been imported since.
     return _table
 
 
