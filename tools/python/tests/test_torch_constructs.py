@@ -208,6 +208,15 @@ class ConstructTest(unittest.TestCase):
 
         self.check(run)
 
+    def test_hooks_that_convert_what_is_saved(self):
+        """What a step keeps is bytes, which a conversion would destroy."""
+        model = nn.Linear(4, 4)
+        compiled = torch.compile(nn.Sequential(model, nn.Tanh(), nn.Linear(4, 2)), backend=rt.backend, dynamic=False)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.half(), lambda t: t.float()):
+            loss = compiled(torch.randn(3, 4)).sum()
+        with self.assertRaisesRegex(remat.Error, "a hook of saved tensors gave torch.float32 of .* not convert it"):
+            loss.backward()
+
     def test_graph_breaks(self):
         def run(m, x):
             h = m.a(x).tanh()

@@ -45,8 +45,14 @@ language_model("qwen2", "Qwen2ForCausalLM", "Qwen2Config", **GROUPED)
 language_model("qwen3", "Qwen3ForCausalLM", "Qwen3Config", **dict(GROUPED, head_dim=8))
 language_model("gemma", "GemmaForCausalLM", "GemmaConfig", **dict(GROUPED, head_dim=8))
 language_model("gemma2", "Gemma2ForCausalLM", "Gemma2Config", **dict(GROUPED, head_dim=8))
-language_model("mixtral", "MixtralForCausalLM", "MixtralConfig", **dict(GROUPED, num_local_experts=4),
-               experts_implementation="eager")  # PyTorch has no grouped products of f64.
+language_model("gemma3", "Gemma3ForCausalLM", "Gemma3TextConfig", **dict(GROUPED, head_dim=8, sliding_window=8))
+language_model("mixtral", "MixtralForCausalLM", "MixtralConfig", **dict(GROUPED, num_local_experts=4))
+language_model("gpt_oss", "GptOssForCausalLM", "GptOssConfig", **dict(
+    GROUPED, head_dim=8, sliding_window=8, num_local_experts=4, num_experts_per_tok=2))
+language_model("deepseek_v3", "DeepseekV3ForCausalLM", "DeepseekV3Config", **dict(
+    SMALL, num_key_value_heads=4, max_position_embeddings=64, n_routed_experts=4, num_experts_per_tok=2, n_group=2,
+    topk_group=1, moe_intermediate_size=16, q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=4, qk_nope_head_dim=8,
+    v_head_dim=8, first_k_dense_replace=1))
 language_model("phi", "PhiForCausalLM", "PhiConfig", **dict(SMALL, max_position_embeddings=64))
 language_model("opt", "OPTForCausalLM", "OPTConfig", vocab_size=64, hidden_size=32, ffn_dim=64, num_hidden_layers=2,
                num_attention_heads=4, max_position_embeddings=64, word_embed_proj_dim=32, dropout=0.0)
@@ -55,6 +61,10 @@ language_model("bloom", "BloomForCausalLM", "BloomConfig", vocab_size=64, hidden
                hidden_dropout=0.0, attention_dropout=0.0)
 language_model("mamba", "MambaForCausalLM", "MambaConfig", vocab_size=64, hidden_size=32, num_hidden_layers=2,
                state_size=8)
+language_model("mamba2", "Mamba2ForCausalLM", "Mamba2Config", vocab_size=64, hidden_size=32, num_hidden_layers=2,
+               state_size=8, num_heads=8, head_dim=8, n_groups=2, chunk_size=4)
+language_model("recurrent_gemma", "RecurrentGemmaForCausalLM", "RecurrentGemmaConfig", vocab_size=64, hidden_size=32,
+               intermediate_size=96, num_hidden_layers=3, num_attention_heads=4, attention_window_size=8, lru_width=32)
 
 
 @model("bert")
@@ -112,6 +122,15 @@ def vit():
     return network, {"pixel_values": torch.randn(2, 3, 32, 32), "labels": torch.tensor([0, 4])}
 
 
+@model("beit")
+def beit():
+    from transformers import BeitConfig, BeitForImageClassification
+    network = BeitForImageClassification(BeitConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, image_size=32, patch_size=8,
+        num_labels=5, use_relative_position_bias=True, drop_path_rate=0.0))
+    return network, {"pixel_values": torch.randn(2, 3, 32, 32), "labels": torch.tensor([0, 4])}
+
+
 @model("clip")
 def clip():
     from transformers import CLIPConfig, CLIPModel, CLIPTextConfig, CLIPVisionConfig
@@ -159,6 +178,14 @@ vision("regnet_y_400mf", 64)
 vision("googlenet", 64, init_weights=False, aux_logits=False)
 vision("mnasnet1_0", 64)
 vision("alexnet", 96)
+
+
+@model("maxvit")
+def maxvit():
+    import torchvision
+    return torchvision.models.MaxVit(
+        input_size=(32, 32), stem_channels=8, partition_size=2, block_channels=[8, 16], block_layers=[1, 1], head_dim=4,
+        stochastic_depth_prob=0.0, num_classes=5), {"x": torch.randn(2, 3, 32, 32)}
 
 
 @model("fcn_resnet50")
@@ -234,6 +261,28 @@ def unet():
     return network, {"sample": torch.randn(1, 3, 16, 16), "timestep": torch.tensor([3])}
 
 
+@model("unet_1d")
+def unet_1d():
+    from diffusers import UNet1DModel
+    network = UNet1DModel(
+        block_out_channels=(16, 32), in_channels=4, out_channels=4, time_embedding_type="positional", act_fn="mish",
+        freq_shift=1, use_timestep_embedding=True, flip_sin_to_cos=False, layers_per_block=1, norm_num_groups=8,
+        down_block_types=("DownResnetBlock1D",) * 2, up_block_types=("UpResnetBlock1D",),
+        mid_block_type="MidResTemporalBlock1D", out_block_type="OutConv1DBlock")
+    return network, {"sample": torch.randn(1, 4, 16), "timestep": torch.tensor([3])}
+
+
+@model("pixart")
+def pixart():
+    from diffusers import PixArtTransformer2DModel
+    network = PixArtTransformer2DModel(
+        num_attention_heads=2, attention_head_dim=8, in_channels=4, num_layers=2, sample_size=8, patch_size=2,
+        cross_attention_dim=16, caption_channels=12, norm_num_groups=8, use_additional_conditions=False)
+    return network, {"hidden_states": torch.randn(2, 4, 8, 8), "encoder_hidden_states": torch.randn(2, 5, 12),
+                     "timestep": torch.tensor([1, 5]),
+                     "added_cond_kwargs": {"resolution": None, "aspect_ratio": None}}
+
+
 class AutoEncoder(torch.nn.Module):
     """Encodes and decodes without drawing numbers."""
 
@@ -290,6 +339,8 @@ def run(name, make, options):
     if is_narrow:
         network, inputs = network.bfloat16(), {k: narrowed(v) for k, v in inputs.items()}
     wide = copy.deepcopy(network).double()
+    if hasattr(getattr(wide, "config", None), "_experts_implementation"):
+        wide.set_experts_implementation("eager")  # PyTorch has no grouped products of f64.
     exact_loss, exact = gradients(wide, wide, (), {k: widened(v) for k, v in inputs.items()})
     own_model = copy.deepcopy(network)
     # In bf16, oneDNN's recurrent layers keep more digits between operations than PyTorch's own, which remat takes.

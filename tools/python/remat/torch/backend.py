@@ -89,12 +89,16 @@ class TorchStep:
         info = self.step.results[number]
         return self.placement.empty(info.shape, TORCH_DTYPES[info.dtype])
 
+    def state_sizes(self):
+        """Bytes of memory for what the forward call leaves to the backward call: on the device and, if there is
+        something there, on the host."""
+        alignment = self.placement.alignment
+        return [size + alignment for size in (self.step.state_bytes, self.step.host_bytes or None) if size is not None]
+
     def new_state(self):
-        """Memory for what the forward call leaves to the backward call: on the device and, if there is something there,
-        on the host."""
-        step, place = self.step, self.placement
-        memory = place.empty((step.state_bytes + place.alignment,), torch.uint8)
-        return [memory] + ([place.host_memory(step.host_bytes + place.alignment)] if step.host_bytes else [])
+        """Memory of these sizes."""
+        place, (size, *host) = self.placement, self.state_sizes()
+        return [place.empty((size,), torch.uint8)] + [place.host_memory(size) for size in host]
 
     def call(self, function, *arguments):
         with self.placement.call(self.step):
@@ -219,6 +223,10 @@ class Training:
         gradient that the call begins with, goes when it has been read."""
         t, keep = self.torch_step, []
         step, program = t.step, t.program
+        for given, size in zip(memory, t.state_sizes()):
+            if given.dtype != torch.uint8 or given.numel() != size:
+                raise Error("a hook of saved tensors gave %s of %d elements for what the step keeps, %d bytes; hooks "
+                            "may move a tensor, but not convert it" % (given.dtype, given.numel(), size))
         tensors = [None] * len(program.arguments)
         for number, tensor in zip(self.saved_primals(), primals):
             tensors[number] = tensor
@@ -285,10 +293,10 @@ def split(joint, forward_count, training):
     mode = torch._guards.detect_fake_mode([p.meta["val"] for p in placeholders])
     step = training.torch_step.step
     place = training.torch_step.placement
+    sizes = training.torch_step.state_sizes()
     with mode or _nothing():
-        memory_vals = [torch.empty(step.state_bytes + place.alignment, dtype=torch.uint8, device=place.device)]
-        if step.host_bytes:
-            memory_vals.append(torch.empty(step.host_bytes + place.alignment, dtype=torch.uint8))
+        memory_vals = [torch.empty(sizes[0], dtype=torch.uint8, device=place.device)]
+        memory_vals += [torch.empty(size, dtype=torch.uint8) for size in sizes[1:]]
         seed_val = torch.empty((), dtype=torch.int64)
         early_vals = [torch.empty(info.shape, dtype=TORCH_DTYPES[info.dtype], device=place.device)
                       for info in (step.results[i] for i in training.early_results)]

@@ -5,11 +5,12 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import contextlib
 import copy
+import os
 import re
 
 import torch
 
-from ..errors import ExportError
+from ..errors import Error, ExportError
 from .joint import decompositions, traceable_kernels
 from .lower import is_foreign
 
@@ -66,7 +67,8 @@ def _write_assigned(model, graph):
         old, value = (nodes.get(v.as_proxy().node.name) if v is not None and v.is_tensor() else None
                       for v in (old, new))
         if old is None or value is None:
-            raise ExportError("the model assigns to '%s' what it does not compute from it; write 'copy_' instead" % name)
+            raise ExportError("the model assigns to '%s' what it does not compute from it; write 'copy_' instead" %
+                              name)
         if old.meta["example_value"].shape != value.meta["example_value"].shape:
             raise ExportError("the model assigns a tensor of another shape to '%s', which it reads" % name)
         writes.append((old, value))
@@ -137,7 +139,8 @@ def _explain(error):
                "torch.linalg.pinv(a) @ b for the solution")
     elif "data-dependent" in why:
         why = "what the model computes depends on the data of a tensor, which one graph cannot do (%s)" % why
-    places = [place for place in places if is_foreign(place[0])]
+    tracer = os.path.dirname(torch._dynamo.__file__)
+    places = [place for place in places if is_foreign(place[0]) and not place[0].startswith(tracer)]
     return ("%s:%s: " % places[-1] if places else "") + why
 
 
@@ -164,6 +167,10 @@ def capture(model, function, args, kwargs):
         pass
     except torch._dynamo.exc.TorchDynamoException as error:
         raise ExportError(_explain(error)) from None
+    except Error:
+        raise
+    except Exception as error:  # PyTorch's own
+        raise ExportError(_explain(error)) from error
     finally:
         torch._dynamo.reset()
     if captured.graph_module is None:
