@@ -125,6 +125,8 @@ class ConstructTest(unittest.TestCase):
         compare(self, model, (ids,))
         self.assertEqual(model.e.weight.grad[3].abs().sum(), 0)
         self.assertGreater(model.e.weight.grad[0].abs().sum(), 0)
+        compare(self, Net(lambda m, i: m.b(m.a(m.e(i))), e=nn.Embedding(5, 6, padding_idx=2, scale_grad_by_freq=True)),
+                (ids,))
 
     def test_tied_weights(self):
         model = Net(lambda m, i: m.e(i) @ m.e.weight.t(), e=nn.Embedding(9, 6))

@@ -276,6 +276,10 @@ class ExportTest(unittest.TestCase):
             torch._dynamo.graph_break()
             return x.sum()
 
+        hooked, accumulated = Stateful(), Stateful()
+        hooked.linear.weight.register_hook(lambda g: 2 * g)
+        accumulated.linear.bias.register_post_accumulate_grad_hook(lambda p: None)
+
         here, x = r"^\S*test_torch_export.py:\d+: ", torch.randn(4, 3, requires_grad=True)
         for model, message in (
                 (broken, here + ".*graph_break"),
@@ -284,11 +288,17 @@ class ExportTest(unittest.TestCase):
                 (lambda x: x.view(7).sum(), here + ".*shape '\\[7\\]' is invalid for input of size 12"),
                 (nn.Sequential(nn.Unflatten(0, (1, 4)), nn.FractionalMaxPool2d(2, output_size=1)),
                  "^module 1: aten.fractional_max_pool2d.default: there is no rule for it"),
+                (hooked, "^'linear.weight' has a hook"),
+                (accumulated, "^'linear.bias' has a hook"),
                 (Overwritten(), "^the model assigns to 'mean' what it does not compute from it; write 'copy_'"),
                 (Larger(), "^the model assigns a tensor of another shape to 'mean'")):
             with self.assertRaisesRegex(remat.ExportError, message) as caught:
                 rt.export(model, (x,))
             self.assertNotIn("\n", str(caught.exception))
+        y = torch.randn(3, requires_grad=True)
+        y.register_hook(lambda g: 2 * g)
+        with self.assertRaisesRegex(remat.ExportError, "^'arg0' has a hook"):
+            rt.export(torch.sum, (y,))
 
     def test_masks_of_transformers(self):
         """PyTorch looks at their data, only to find out which are causal."""

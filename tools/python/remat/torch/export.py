@@ -112,6 +112,14 @@ def _inputs_by_desc(graph_module):
             yield node, node.meta.get("desc")
 
 
+def _refuse_hooks(tensors):
+    """Hooks of what a graph is given run where PyTorch accumulates gradients, so they are not in the graph."""
+    for name, tensor in tensors:
+        if getattr(tensor, "_backward_hooks", None) or getattr(tensor, "_post_accumulate_grad_hooks", None):
+            raise ExportError("'%s' has a hook, which a step would not call; remove it, and call it with the gradient "
+                              "of the step" % name)
+
+
 def export(model, args=(), kwargs=None, loss=None):
     """Exports a call of a module or function with its gradients.
 
@@ -140,6 +148,8 @@ def export(model, args=(), kwargs=None, loss=None):
         return outputs
 
     leaves = Leaves(args, kwargs or {}, named)
+    _refuse_hooks([(name, tensor) for _, name, tensor in named.values()] +
+                  [(_path_name(path), value) for path, value in zip(leaves.paths, leaves.values)])
     captured = capture(model, call, leaves.args, leaves.kwargs)
     from torch._functorch._aot_autograd.descriptors import (GradAOTOutput, InputMutationAOTOutput, PlainAOTInput,
                                                             PlainAOTOutput, TangentAOTInput)

@@ -171,15 +171,21 @@ def _embedding(l, node, weight, indices, *_, **__):
 
 @rule("embedding_dense_backward")
 def _embedding_backward(l, node, grad, indices, count, padding_idx, scale_by_frequency):
-    if scale_by_frequency:
-        l.refuse("scale_grad_by_freq is not supported")
     shape, dtype = l.result()
-    grad, ids = l.value(grad), l.value(indices)
+    given, ids = l.dtype(grad), l.value(indices)
     inner = working(dtype)
+    element, grad = element_of(inner), l.value(grad)
     loops = grad.rank
+    if scale_by_frequency:
+        times = l.function.scatter(
+            [(ids, identity(ids.rank))], ids.shape, l.function.constant(0, (count,), element),
+            lambda b, points, names: ([b.to_index(names[0], ids.element)], b.constant(1.0, element)))
+        grad, given = l.function.generic(
+            [(ids, identity(loops - 1)), (l.convert(grad, given, inner), identity(loops))], grad.shape, element,
+            lambda b, i, x: b.binary("arith.divf", x, b.extract(times, [b.to_index(i, ids.element)]), element)), inner
 
     def body(b, points, names):
-        row, update = b.to_index(names[0], ids.element), convert(b, names[1], l.dtype(node.args[0]), inner)
+        row, update = b.to_index(names[0], ids.element), convert(b, names[1], given, inner)
         if padding_idx >= 0:
             is_padding = b.compare("eq", names[0], b.constant(padding_idx, ids.element), ids.element)
             update = b.select(is_padding, b.constant(0.0, element_of(inner)), update, element_of(inner))
