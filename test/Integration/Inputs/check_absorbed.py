@@ -6,9 +6,8 @@ have the peaks that were planned.
 import json
 import sys
 
-reports = json.load(open(sys.argv[1]))
-if isinstance(reports, dict):
-    reports = [reports]
+first = json.load(open(sys.argv[1]))
+reports = [first, *first["further_budgets"]]
 for report in reports:
     peaks = {report[f"{kind}_peak_bytes"]
              for kind in ("planned", "simulated", "measured")}
