@@ -123,7 +123,9 @@ def main():
     if unknown:
         sys.exit(f"joint_graphs.py: no model '{unknown[0]}'; there are {', '.join(MODELS)}")
     budgets = options.get("budgets", "60,40,27").split(",")
-    limit = "--effort=" + options["effort"] if "effort" in options else "--time-limit=" + options.get("time-limit", "10")
+    limit = "--time-limit=" + options.get("time-limit", "10")
+    if "effort" in options:
+        limit = "--effort=" + options["effort"]
     tool = os.path.join(paths[0], "remat-plan")
     rows, failed = [], 0
     print(f"{'model':30} {'tasks':>6} " + " ".join(f"{b + ' %: time, bound, first s':>30}" for b in budgets) +
