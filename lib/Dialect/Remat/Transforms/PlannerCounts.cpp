@@ -50,6 +50,8 @@ static bool mayRunOnce(const planning::Problem &problem, planning::OpId op) {
 
 static void runOnce(planning::Problem &problem, planning::OpId op) {
   problem.ops[op].recomputable = false;
+  problem.ops[op].absorbedCost.reset();
+  problem.ops[op].absorbers.clear();
   for (planning::ValueId result : problem.ops[op].results) {
     problem.values[result].offloadable = false;
     problem.values[result].packed.reset();
