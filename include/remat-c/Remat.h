@@ -241,6 +241,13 @@ REMAT_CAPI_EXPORTED RematStatus rematModuleGetFrontier(RematModule module,
                                                        unsigned points,
                                                        RematBytes *json);
 
+/// What the plan of a module decided on each of its values, and why, as JSON:
+/// the `explanation` of remat-plan's report. Bytes are those of a value, costs
+/// are in nanoseconds. The module, or the one that it is a clone of, was
+/// planned by rematModuleCompile: text and bytecode do not say why.
+REMAT_CAPI_EXPORTED RematStatus rematModuleGetExplanation(RematModule module,
+                                                          RematBytes *json);
+
 /// Where the time of `step` went, which is of a placed module, was loaded with
 /// REMAT_STEP_PROFILE and has run: as JSON, the `profile` of remat-run's report
 /// with the rows of a `group` ("op", "kernel", "name", "layer", "label" or

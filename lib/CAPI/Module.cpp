@@ -52,6 +52,16 @@ RematStatus capi::requireLevel(Call &call, const ModuleState &module,
                        "': see rematModuleCompile");
 }
 
+RematStatus capi::requirePlan(Call &call, const ModuleState &module) {
+  if (module.plan)
+    return REMAT_STATUS_OK;
+  return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                   "the module is at level '" + getLevelName(module.level) +
+                       "', and rematModuleCompile has not planned it: bring "
+                       "it from level 'tasks' or an earlier one to 'planned' "
+                       "or 'placed'");
+}
+
 //===----------------------------------------------------------------------===//
 // Reading and writing
 //===----------------------------------------------------------------------===//
@@ -119,8 +129,8 @@ RematStatus rematModuleClone(RematModule module, RematModule *copy) {
   Call call(*state.context);
   if (!copy)
     return call.failNull(__func__, "copy");
-  copy->ptr =
-      new ModuleState{state.context, state.module->clone(), state.level};
+  copy->ptr = new ModuleState{state.context, state.module->clone(), state.level,
+                              state.plan};
   return REMAT_STATUS_OK;
 }
 
@@ -205,9 +215,22 @@ static LogicalResult formTasks(ModuleOp module, const StepOptions &options) {
   return pm.run(module);
 }
 
-/// Brings `module` from one level to a later one, in place.
+/// Plans `graph`. What the plan says of each value outlives the search.
+static RematStatus plan(Call &call, GraphOp &graph, PlanOptions options,
+                        std::shared_ptr<const GraphPlan> &plan) {
+  options.listsDecisions = true;
+  auto found = std::make_shared<GraphPlan>();
+  if (llvm::Error error = planGraph(graph, options, found.get()))
+    return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
+  plan = std::move(found);
+  return REMAT_STATUS_OK;
+}
+
+/// Brings `module` from one level to a later one, in place. `found` gets the
+/// plan if it is planned.
 static RematStatus compile(Call &call, ModuleOp module, RematLevel from,
-                           RematLevel to, const OptionsState &options) {
+                           RematLevel to, const OptionsState &options,
+                           std::shared_ptr<const GraphPlan> &found) {
   LogicalResult result = success();
   if (from == REMAT_LEVEL_CAPTURED)
     result = to == REMAT_LEVEL_JOINT ? compileToJoint(module, options.step)
@@ -220,8 +243,8 @@ static RematStatus compile(Call &call, ModuleOp module, RematLevel from,
   if (failed(result))
     return call.fail(REMAT_STATUS_COMPILE_ERROR, "the module does not compile");
   if (from < REMAT_LEVEL_PLANNED && to >= REMAT_LEVEL_PLANNED)
-    if (llvm::Error error = planGraph(graph, options.step.plan))
-      return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
+    if (RematStatus status = plan(call, graph, options.step.plan, found))
+      return status;
   if (from < REMAT_LEVEL_PLACED && to == REMAT_LEVEL_PLACED)
     if (llvm::Error error =
             placeModule(module, options.step.plan.reuseResultBuffers)
@@ -247,10 +270,12 @@ RematStatus rematModuleCompile(RematModule module, RematLevel level,
     return REMAT_STATUS_OK;
   // What fails leaves the module as it was.
   OwningOpRef<ModuleOp> copy = state.module->clone();
+  std::shared_ptr<const GraphPlan> plan = state.plan;
   if (RematStatus status =
-          compile(call, *copy, state.level, level, *unwrap(options)))
+          compile(call, *copy, state.level, level, *unwrap(options), plan))
     return status;
   state.module = std::move(copy);
+  state.plan = std::move(plan);
   state.level = level;
   return REMAT_STATUS_OK;
 }

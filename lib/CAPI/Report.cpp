@@ -106,6 +106,26 @@ RematStatus rematModuleGetSummary(RematModule module, RematBytes *json) {
   return REMAT_STATUS_OK;
 }
 
+RematStatus rematModuleGetExplanation(RematModule module, RematBytes *json) {
+  if (json)
+    *json = {nullptr, 0};
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!json)
+    return call.failNull(__func__, "json");
+  if (RematStatus status = requirePlan(call, state))
+    return status;
+  const planning::Problem &problem = state.plan->problem;
+  llvm::Expected<planning::Explanation> explanation =
+      planning::explain(problem, state.plan->solution.plan);
+  if (!explanation)
+    return call.fail(REMAT_STATUS_COMPILE_ERROR, explanation.takeError());
+  giveJson(planning::toJson(problem, *explanation), json);
+  return REMAT_STATUS_OK;
+}
+
 RematStatus rematModuleGetFrontier(RematModule module, RematOptions options,
                                    unsigned points, RematBytes *json) {
   if (json)

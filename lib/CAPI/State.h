@@ -51,6 +51,8 @@ struct ModuleState {
   ContextRef context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   RematLevel level;
+  /// The plan that `rematModuleCompile` made for it; null if it came planned.
+  std::shared_ptr<const GraphPlan> plan = nullptr;
 };
 
 inline ContextRef *unwrap(RematContext context) {
@@ -94,6 +96,9 @@ llvm::StringRef getLevelName(RematLevel level);
 /// Fails unless the module is at `level`.
 RematStatus requireLevel(Call &call, const ModuleState &module,
                          RematLevel level);
+
+/// Fails unless it is known how the module was planned.
+RematStatus requirePlan(Call &call, const ModuleState &module);
 
 } // namespace remat::capi
 

@@ -169,6 +169,9 @@ static void testCompiling(RematOptions options) {
          REMAT_STATUS_INVALID_ARGUMENT, "expected 'placed'");
   expect("not placed", rematModuleLoad(module, options, &code),
          REMAT_STATUS_INVALID_ARGUMENT, "is at level 'captured'");
+  expect("not planned", rematModuleGetExplanation(module, &bytes),
+         REMAT_STATUS_INVALID_ARGUMENT,
+         "is at level 'captured', and rematModuleCompile has not planned it");
   if (bytes.data || code.ptr)
     ++failures;
   expect("no scalar", rematModuleCompile(module, REMAT_LEVEL_PLACED, options),
@@ -197,6 +200,34 @@ static void testCompiling(RematOptions options) {
   rematBytesFree(&bytes);
   testViews(module, options);
   rematModuleDestroy(module);
+}
+
+/* Why values are saved or recomputed is known of what was planned here, and of
+   its clones. */
+static void testExplanation(RematModule planned) {
+  RematModule clone, parsed;
+  RematBytes before, after, text;
+  expect("nowhere", rematModuleGetExplanation(planned, NULL),
+         REMAT_STATUS_INVALID_ARGUMENT, "'json' must not be null");
+  expect("explain", rematModuleGetExplanation(planned, &before),
+         REMAT_STATUS_OK, "");
+  if (!strstr(before.data, "\"decision\": \"saved\"") ||
+      !strstr(before.data, "\"value\": \"matmul f32[32,128] (task 0)\""))
+    ++failures;
+  rematModuleClone(planned, &clone);
+  rematModulePrint(planned, &text);
+  expect("explain a clone", rematModuleGetExplanation(clone, &after),
+         REMAT_STATUS_OK, "");
+  if (strcmp(before.data, after.data))
+    ++failures;
+  rematBytesFree(&before);
+  rematBytesFree(&after);
+  rematModuleDestroy(clone);
+  expect("again", parse(text.data, &parsed), REMAT_STATUS_OK, "");
+  expect("explain text", rematModuleGetExplanation(parsed, &after),
+         REMAT_STATUS_INVALID_ARGUMENT, "is at level 'placed', and");
+  rematBytesFree(&text);
+  rematModuleDestroy(parsed);
 }
 
 static void testBudget(const char *path) {
@@ -234,6 +265,7 @@ static void testBudget(const char *path) {
          REMAT_STATUS_OK, "");
   expect("place", rematModuleCompile(module, REMAT_LEVEL_PLACED, options),
          REMAT_STATUS_OK, "");
+  testExplanation(module);
   rematBytesFree(&before);
   rematBytesFree(&after);
   rematModuleDestroy(module);
@@ -267,6 +299,7 @@ static void testNull(void) {
   ok &= !bytes.data && !bytes.size;
   REFUSED(rematModuleWriteBytecode(noModule, &bytes));
   REFUSED(rematModuleGetSummary(noModule, &bytes));
+  REFUSED(rematModuleGetExplanation(noModule, &bytes));
   REFUSED(rematModuleGetFrontier(noModule, noOptions, 2, &bytes));
   REFUSED(rematModuleEmitObject(noModule, noOptions, &bytes, NULL));
   REFUSED(rematModuleWriteObject(noModule, noOptions, "a", "b"));

@@ -99,6 +99,7 @@ FUNCTIONS = {
     "rematModuleCompile": (c_int, [H, c_int, H]),
     "rematModulePrint": (c_int, [H, B]),
     "rematModuleGetSummary": (c_int, [H, B]),
+    "rematModuleGetExplanation": (c_int, [H, B]),
     "rematInstancePlan": (c_int, [H, c_char_p, c_size_t, B]),
     "rematModuleGetFrontier": (c_int, [H, H, c_uint, B]),
     "rematModuleGetProfile": (c_int, [H, H, P, c_char_p, c_char_p, B]),

@@ -147,6 +147,10 @@ class ExportedStep:
     def frontier(self, points=8):
         return self.step.frontier(points)
 
+    def explain(self):
+        """`Step.explain`."""
+        return self.step.explain()
+
     def replan(self, budget):
         copy = object.__new__(type(self))
         copy.exported, copy.step = self.exported, self.step.replan(budget)

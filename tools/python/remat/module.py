@@ -129,6 +129,10 @@ class Module:
         return json.loads(self.context.take(
             None, lambda out: self.context.lib.rematModuleGetSummary(self.handle, out)))
 
+    def explanation(self):
+        return json.loads(self.context.take(
+            None, lambda out: self.context.lib.rematModuleGetExplanation(self.handle, out)))
+
     def frontier(self, options, points):
         return json.loads(self.context.take(
             None, lambda out: self.context.lib.rematModuleGetFrontier(self.handle, options.handle, points, out)))

@@ -293,6 +293,11 @@ class Step:
         """Plans from the smallest feasible budget to that of keeping everything."""
         return self._tasks.frontier(self._options, points)
 
+    def explain(self):
+        """What was decided on each value, and why: the list `explanation` of docs/planning.md, a dictionary for each
+        with `value`, `decision`, `bytes`, and what the alternative would cost."""
+        return self._placed.explanation()
+
     @contextlib.contextmanager
     def _ran(self, flags, arrays, steps=1):
         """Another step of the runtime with these flags, after it has run on arrays."""

@@ -72,6 +72,15 @@ class StepTest(unittest.TestCase):
         with self.assertRaisesRegex(remat.Error, "steps is 0, expected 1 or more"):
             step.profile(self.w, self.x, steps=0)
 
+    def test_explanations_are_those_of_the_plan(self):
+        step = remat.compile(GPT2, budget="min")
+        values = step.explain()
+        self.assertGreater(step.plan.recomputed_tasks, 0)
+        self.assertLessEqual({"saved", "recomputed"}, {value["decision"] for value in values})
+        self.assertTrue(all(value["bytes"] > 0 for value in values))
+        free = step.replan(None).explain()
+        self.assertNotIn("recomputed", {value["decision"] for value in free})
+
     def test_snapshots_are_pickles(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "arena.pickle")
