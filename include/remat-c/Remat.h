@@ -272,6 +272,18 @@ REMAT_CAPI_EXPORTED RematStatus rematModuleGetTrace(RematModule module,
 REMAT_CAPI_EXPORTED RematStatus rematModuleGetMemorySnapshot(
     RematModule module, RematOptions options, RematBytes *pickle);
 
+/// A page in HTML that shows a placed module, as `--report` of the tools writes
+/// it; it needs no network. The module was planned by rematModuleCompile. The
+/// options are those that it was planned with. `tasks`, which may be null, is
+/// what it was at REMAT_LEVEL_TASKS: with it the page has other plans to
+/// compare with, that with everything saved and some of the frontier, which
+/// takes about as long as planning did. `step`, which may be null, is as for
+/// rematModuleGetTrace and shows when each task ran. `title` names the model;
+/// null is "model".
+REMAT_CAPI_EXPORTED RematStatus rematModuleGetReport(
+    RematModule module, RematOptions options, RematModule tasks,
+    const remat_step *step, const char *title, RematBytes *html);
+
 //===----------------------------------------------------------------------===//
 // Plans without IR
 //===----------------------------------------------------------------------===//

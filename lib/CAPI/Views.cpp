@@ -1,4 +1,4 @@
-//===- Views.cpp - profiles and traces of steps ---------------------------===//
+//===- Views.cpp - views of steps -----------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -8,6 +8,8 @@
 
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Pipelines/StepMeasurement.h"
+#include "remat/Pipelines/StepPage.h"
+#include "remat/Pipelines/StepPlans.h"
 #include "remat/Pipelines/StepProfile.h"
 #include "remat/Pipelines/StepSnapshot.h"
 #include "remat/Pipelines/StepTrace.h"
@@ -41,8 +43,12 @@ static RematStatus makeView(Call &call, const ModuleState &module,
   GraphOp graph = getOnlyGraph(*module.module);
   if (!graph)
     return call.fail(REMAT_STATUS_INVALID_ARGUMENT, "the module holds no step");
-  FailureOr<StepReport> report =
-      makeStepReport(graph, options, getLinkBandwidth(graph, options.plan));
+  // What was decided, and why, is known of what was planned here.
+  ArrayRef<TaskDecision> decisions;
+  if (module.plan)
+    decisions = module.plan->decisions;
+  FailureOr<StepReport> report = makeStepReport(
+      graph, options, getLinkBandwidth(graph, options.plan), decisions);
   if (failed(report))
     return call.fail(REMAT_STATUS_COMPILE_ERROR,
                      "the step cannot be described");
@@ -152,5 +158,62 @@ RematStatus rematModuleGetMemorySnapshot(RematModule module,
   llvm::raw_string_ostream os(text);
   writeMemorySnapshot(view.report, os);
   giveBytes(text, pickle);
+  return REMAT_STATUS_OK;
+}
+
+/// Fails unless `placed` may be `tasks` with a plan.
+static RematStatus requireSameStep(Call &call, const ModuleState &tasks,
+                                   const ModuleState &placed) {
+  if (tasks.context != placed.context)
+    return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                     "'tasks' is of another context than the module");
+  if (RematStatus status = requireLevel(call, tasks, REMAT_LEVEL_TASKS))
+    return status;
+  GraphOp before = getOnlyGraph(*tasks.module);
+  GraphOp after = getOnlyGraph(*placed.module);
+  if (before && after && before.getName() == after.getName() &&
+      before.getFunctionType() == after.getFunctionType())
+    return REMAT_STATUS_OK;
+  return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                   "'tasks' is another step than the module, expected what "
+                   "that was at level 'tasks'");
+}
+
+RematStatus rematModuleGetReport(RematModule module, RematOptions options,
+                                 RematModule tasks, const remat_step *step,
+                                 const char *title, RematBytes *html) {
+  if (html)
+    *html = {nullptr, 0};
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!options.ptr || !html)
+    return call.failNull(__func__, html ? "options" : "html");
+  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_PLACED))
+    return status;
+  if (RematStatus status = requirePlan(call, state))
+    return status;
+  if (tasks.ptr)
+    if (RematStatus status = requireSameStep(call, *unwrap(tasks), state))
+      return status;
+  const StepOptions &given = unwrap(options)->step;
+  View view;
+  if (RematStatus status = makeView(call, state, given, step, view))
+    return status;
+  std::vector<PlannedStep> plans;
+  plans.push_back(
+      makePlannedStep(PlanOrigin::Chosen, std::move(view.report), *state.plan));
+  plans.front().measured = view.measured.spans;
+  if (tasks.ptr)
+    if (llvm::Error error =
+            collectPlans(*unwrap(tasks)->module, given, given.plan.solver,
+                         /*frontier=*/{}, std::move(plans.front()))
+                .moveInto(plans))
+      return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  writePage(plans, title ? title : "model", os);
+  giveBytes(text, html);
   return REMAT_STATUS_OK;
 }

@@ -14,6 +14,12 @@
 using namespace mlir;
 using namespace remat;
 
+/// How many budgets of the frontier a comparison shows, and with which part of
+/// the effort each is planned: together they take about as long as the plan
+/// that was asked for.
+static constexpr unsigned reportPoints = 5;
+static constexpr double reportEffort = 0.25;
+
 StringRef remat::stringify(PlanOrigin origin) {
   switch (origin) {
   case PlanOrigin::SaveAll:
@@ -105,4 +111,33 @@ remat::carryOutPlans(ModuleOp tasks, const StepOptions &options,
       steps.push_back(std::move(*step));
   }
   return steps;
+}
+
+llvm::Expected<std::vector<PlannedStep>>
+remat::collectPlans(ModuleOp tasks, const StepOptions &options,
+                    const planning::SolverOptions &search,
+                    ArrayRef<GraphPlan> frontier, PlannedStep chosen) {
+  std::vector<GraphPlan> found;
+  if (frontier.empty()) {
+    GraphOp graph = getOnlyGraph(tasks);
+    if (!graph)
+      return llvm::createStringError("the module holds no step");
+    PlanOptions plan = options.plan;
+    plan.stored = nullptr;
+    plan.solver = search;
+    plan.solver.effort *= reportEffort;
+    if (llvm::Error error =
+            computeFrontier(graph, plan, reportPoints, &found).takeError())
+      return std::move(error);
+    frontier = found;
+  }
+  llvm::Expected<std::vector<PlannedStep>> plans =
+      carryOutPlans(tasks, options, frontier);
+  if (!plans)
+    return plans;
+  llvm::erase_if(*plans, [&](const PlannedStep &other) {
+    return other.origin == PlanOrigin::Frontier && other.isSameAs(chosen);
+  });
+  plans->insert(plans->begin() + 1, std::move(chosen));
+  return plans;
 }

@@ -28,14 +28,6 @@ public:
   /// An error if it is given. `why` says why it has no effect.
   llvm::Error refuse(llvm::StringRef why) const;
 
-  /// The steps of `tasks` (L2) to show beside `chosen`, and that: the plans of
-  /// `frontier`, or if there are none, some that are searched for with less
-  /// effort. `search` has the limits of this search.
-  llvm::Expected<std::vector<PlannedStep>>
-  collectPlans(mlir::ModuleOp tasks, const StepOptions &options,
-               const planning::SolverOptions &search,
-               llvm::ArrayRef<GraphPlan> frontier, PlannedStep chosen) const;
-
   /// Adds the page of a model with this name.
   llvm::Error addTo(OutputFiles &files, llvm::ArrayRef<PlannedStep> plans,
                     llvm::StringRef title) const;

@@ -242,7 +242,7 @@ collectPlans(mlir::ModuleOp tasks, const GraphPlan &found, const Facts &facts) {
   PlanWatch watch("remat-compile", options().plan.showsProgress(),
                   "the report has the plans so far");
   watch.attach(search);
-  return options().report.collectPlans(
+  return remat::collectPlans(
       tasks, step, search, facts.details.frontierPlans,
       makePlannedStep(PlanOrigin::Chosen, *facts.step, found));
 }

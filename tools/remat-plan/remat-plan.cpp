@@ -168,10 +168,9 @@ static Error collectPlans(mlir::ModuleOp tasks, const Model &model,
                          "the report has the plans so far");
   planning::SolverOptions search = model.options.plan.solver;
   watch.attach(search);
-  return options()
-      .report
-      .collectPlans(tasks, model.options, search, outcome.details.frontierPlans,
-                    makePlannedStep(PlanOrigin::Chosen, *outcome.step, found))
+  return remat::collectPlans(
+             tasks, model.options, search, outcome.details.frontierPlans,
+             makePlannedStep(PlanOrigin::Chosen, *outcome.step, found))
       .moveInto(outcome.plans);
 }
 

@@ -368,9 +368,9 @@ static Expected<std::vector<PlannedStep>> collectPlans(const Model &model,
                   "the report has the plans so far");
   watch.attach(search);
   PlanTime::Turn turn(options().planTime, search);
-  return options().seeing.getReport().collectPlans(
-      *model.module, options().step, search, report.details.frontierPlans,
-      std::move(*report.chosen));
+  return remat::collectPlans(*model.module, options().step, search,
+                             report.details.frontierPlans,
+                             std::move(*report.chosen));
 }
 
 /// Writes the files that were asked for: all, or none if one cannot be.

@@ -58,6 +58,14 @@ llvm::Expected<std::vector<PlannedStep>>
 carryOutPlans(mlir::ModuleOp tasks, const StepOptions &options,
               llvm::ArrayRef<GraphPlan> frontier);
 
+/// The steps of `tasks` (L2) to show beside `chosen`, and that: the plans of
+/// `frontier`, or if there are none, some that are searched for with less
+/// effort. `search` has the limits of this search.
+llvm::Expected<std::vector<PlannedStep>>
+collectPlans(mlir::ModuleOp tasks, const StepOptions &options,
+             const planning::SolverOptions &search,
+             llvm::ArrayRef<GraphPlan> frontier, PlannedStep chosen);
+
 } // namespace remat
 
 #endif // REMAT_PIPELINES_STEPPLANS_H

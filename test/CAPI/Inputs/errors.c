@@ -202,6 +202,55 @@ static void testCompiling(RematOptions options) {
   rematModuleDestroy(module);
 }
 
+/* Pages show what was planned here, beside other plans of the same tasks. */
+static void testReport(RematModule placed, RematModule tasks,
+                       RematOptions options) {
+  RematModule other, none = {NULL};
+  RematBytes one, several, text;
+  expect("nowhere",
+         rematModuleGetReport(placed, options, none, NULL, NULL, NULL),
+         REMAT_STATUS_INVALID_ARGUMENT, "'html' must not be null");
+  expect("page",
+         rematModuleGetReport(placed, options, none, NULL, "a </b", &one),
+         REMAT_STATUS_OK, "");
+  if (!strstr(one.data, "\"title\":\"a \\u003c/b\"") ||
+      !strstr(one.data, "\"origin\":\"chosen\"") ||
+      strstr(one.data, "\"origin\":\"save-all\"") ||
+      !strstr(one.data, "recomputing it would take"))
+    ++failures;
+  rematBytesFree(&one);
+  expect("pages",
+         rematModuleGetReport(placed, options, tasks, NULL, NULL, &several),
+         REMAT_STATUS_OK, "");
+  if (!strstr(several.data, "\"title\":\"model\"") ||
+      !strstr(several.data, "\"origin\":\"chosen\"") ||
+      !strstr(several.data, "\"origin\":\"save-all\""))
+    ++failures;
+  rematBytesFree(&several);
+  expect("placed", rematModuleGetReport(tasks, options, none, NULL, NULL, &one),
+         REMAT_STATUS_INVALID_ARGUMENT,
+         "is at level 'tasks', expected 'placed'");
+  expect(
+      "tasks", rematModuleGetReport(placed, options, placed, NULL, NULL, &one),
+      REMAT_STATUS_INVALID_ARGUMENT, "is at level 'placed', expected 'tasks'");
+  expect("other", parse(noGradient, &other), REMAT_STATUS_OK, "");
+  rematOptionsSet(options, "differentiate", "false");
+  expect("other tasks", rematModuleCompile(other, REMAT_LEVEL_TASKS, options),
+         REMAT_STATUS_OK, "");
+  expect("another step",
+         rematModuleGetReport(placed, options, other, NULL, NULL, &one),
+         REMAT_STATUS_INVALID_ARGUMENT, "'tasks' is another step");
+  rematModuleDestroy(other);
+  rematModulePrint(placed, &text);
+  expect("again", parse(text.data, &other), REMAT_STATUS_OK, "");
+  expect("page of text",
+         rematModuleGetReport(other, options, none, NULL, NULL, &one),
+         REMAT_STATUS_INVALID_ARGUMENT,
+         "rematModuleCompile has not planned it");
+  rematBytesFree(&text);
+  rematModuleDestroy(other);
+}
+
 /* Why values are saved or recomputed is known of what was planned here, and of
    its clones. */
 static void testExplanation(RematModule planned) {
@@ -232,7 +281,7 @@ static void testExplanation(RematModule planned) {
 
 static void testBudget(const char *path) {
   RematOptions options = rematOptionsCreate(context);
-  RematModule module;
+  RematModule module, tasks;
   RematBytes before, after;
   char text[32];
   int64_t smallest;
@@ -258,6 +307,7 @@ static void testBudget(const char *path) {
     printf("a plan that failed left something behind\n");
     ++failures;
   }
+  rematModuleClone(module, &tasks);
   // What is said to be feasible is.
   sprintf(text, "%lld", (long long)smallest);
   rematOptionsSet(options, "budget", text);
@@ -266,6 +316,8 @@ static void testBudget(const char *path) {
   expect("place", rematModuleCompile(module, REMAT_LEVEL_PLACED, options),
          REMAT_STATUS_OK, "");
   testExplanation(module);
+  testReport(module, tasks, options);
+  rematModuleDestroy(tasks);
   rematBytesFree(&before);
   rematBytesFree(&after);
   rematModuleDestroy(module);
@@ -300,6 +352,8 @@ static void testNull(void) {
   REFUSED(rematModuleWriteBytecode(noModule, &bytes));
   REFUSED(rematModuleGetSummary(noModule, &bytes));
   REFUSED(rematModuleGetExplanation(noModule, &bytes));
+  REFUSED(
+      rematModuleGetReport(noModule, noOptions, noModule, NULL, NULL, &bytes));
   REFUSED(rematModuleGetFrontier(noModule, noOptions, 2, &bytes));
   REFUSED(rematModuleEmitObject(noModule, noOptions, &bytes, NULL));
   REFUSED(rematModuleWriteObject(noModule, noOptions, "a", "b"));

@@ -173,6 +173,13 @@ class ExportedStep:
         """`Step.memory_snapshot`."""
         self.step.memory_snapshot(path)
 
+    def report(self, path, params=None, *args, title="model", compare=True, cotangents=None, seed=None, **kwargs):
+        """`Step.report`, with arguments of a run on what the step would be called with."""
+        arrays = []
+        if params is not None or args or kwargs:
+            arrays = self._gather(params, args, kwargs, cotangents, seed)
+        self.step.report(path, *arrays, title=title, compare=compare)
+
     def anomalies(self, params=None, *args, cotangents=None, seed=None, **kwargs):
         """`Step.anomalies` on what the step would be called with."""
         arrays = self._gather(params, args, kwargs, cotangents, seed)

@@ -149,6 +149,12 @@ class Module:
         return self.context.take_bytes(None, lambda out: self.context.lib.rematModuleGetMemorySnapshot(
             self.handle, options.handle, out))
 
+    def report(self, options, tasks, step, title):
+        """The page of a placed module, beside other plans of `tasks` if that is given."""
+        handle = tasks.handle if tasks else lib.Handle()
+        return self.context.take(None, lambda out: self.context.lib.rematModuleGetReport(
+            self.handle, options.handle, handle, step, title.encode(), out))
+
     def write_object(self, options, object_path, header_path=None):
         self.context.check(self.context.lib.rematModuleWriteObject(
             self.handle, options.handle, os.fsencode(object_path),

@@ -335,6 +335,15 @@ class Step:
         with open(path, "wb") as file:
             file.write(self._placed.memory_snapshot(self._options))
 
+    def report(self, path, *arrays, title="model", compare=True):
+        """Writes a page in HTML, which needs no network: memory over the step, and each value with what was decided
+        and why. With arrays the step runs on them, and the page shows when each task ran. To compare, the page has
+        plans for other budgets as well, which takes about as long as planning did."""
+        with self._ran(lib.PROFILE, arrays) if arrays else contextlib.nullcontext() as step:
+            page = self._placed.report(self._options, self._tasks if compare else None, step, title)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(page)
+
     def anomalies(self, *arrays):
         """Runs the step and looks for NaNs and infinities that are made of finite numbers: a list of texts that name
         the entry, the operations that may have made it, and their places, as docs/anomaly.md has it."""

@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import pickle
+import re
 import tempfile
 import unittest
 
@@ -90,6 +91,22 @@ class StepTest(unittest.TestCase):
                 snapshot = pickle.load(file)
         (segment,) = snapshot["segments"]
         self.assertGreater(segment["total_size"], 0)
+
+    def test_reports_are_pages(self):
+        step = remat.compile(MODEL)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "step.html")
+            found = []
+            for arrays, compare in (((), False), ((), True), ((self.w, self.x), True)):
+                step.report(path, *arrays, title="tanh of a product", compare=compare)
+                with open(path, encoding="utf-8") as file:
+                    page = file.read()
+                data = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+                data = json.loads(data.group(1))
+                self.assertEqual(data["title"], "tanh of a product")
+                found.append([(plan["origin"], "measured" in plan) for plan in data["plans"][:2]])
+        self.assertEqual(found, [[("chosen", False)], [("save-all", False), ("chosen", False)],
+                                 [("save-all", False), ("chosen", True)]])
 
     def test_traces_are_of_the_plan_or_a_run(self):
         step = remat.compile(MODEL)
