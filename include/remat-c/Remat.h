@@ -272,6 +272,12 @@ REMAT_CAPI_EXPORTED RematStatus rematModuleGetTrace(RematModule module,
 REMAT_CAPI_EXPORTED RematStatus rematModuleGetMemorySnapshot(
     RematModule module, RematOptions options, RematBytes *pickle);
 
+/// What a placed module keeps for its backward computation, as `remat-plan
+/// --print-saved` lists it: a line for each value, arguments first, in the form
+/// of JAX's print_saved_residuals.
+REMAT_CAPI_EXPORTED RematStatus rematModuleGetSavedValues(RematModule module,
+                                                          RematBytes *text);
+
 /// A page in HTML that shows a placed module, as `--report` of the tools writes
 /// it; it needs no network. The module was planned by rematModuleCompile. The
 /// options are those that it was planned with. `tasks`, which may be null, is

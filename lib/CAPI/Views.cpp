@@ -7,6 +7,7 @@
 #include "State.h"
 
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Pipelines/SavedValues.h"
 #include "remat/Pipelines/StepMeasurement.h"
 #include "remat/Pipelines/StepPage.h"
 #include "remat/Pipelines/StepPlans.h"
@@ -158,6 +159,27 @@ RematStatus rematModuleGetMemorySnapshot(RematModule module,
   llvm::raw_string_ostream os(text);
   writeMemorySnapshot(view.report, os);
   giveBytes(text, pickle);
+  return REMAT_STATUS_OK;
+}
+
+RematStatus rematModuleGetSavedValues(RematModule module, RematBytes *text) {
+  if (text)
+    *text = {nullptr, 0};
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!text)
+    return call.failNull(__func__, "text");
+  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_PLACED))
+    return status;
+  GraphOp graph = getOnlyGraph(*state.module);
+  if (!graph)
+    return call.fail(REMAT_STATUS_INVALID_ARGUMENT, "the module holds no step");
+  std::string lines;
+  llvm::raw_string_ostream os(lines);
+  printSavedValues(graph, os);
+  giveBytes(lines, text);
   return REMAT_STATUS_OK;
 }
 

@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Planning.h"
-#include "SavedValues.h"
 #include "WhatIf.h"
 
 #include "common/ChoiceParser.h"
@@ -23,6 +22,7 @@
 
 #include "remat/Cost/CostFile.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
+#include "remat/Pipelines/SavedValues.h"
 #include "remat/Pipelines/StepCompiler.h"
 #include "remat/Pipelines/StepSnapshot.h"
 #include "remat/Pipelines/StepTrace.h"

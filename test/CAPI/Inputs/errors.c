@@ -210,6 +210,17 @@ static void testReport(RematModule placed, RematModule tasks,
   expect("nowhere",
          rematModuleGetReport(placed, options, none, NULL, NULL, NULL),
          REMAT_STATUS_INVALID_ARGUMENT, "'html' must not be null");
+  expect("saved", rematModuleGetSavedValues(placed, &text), REMAT_STATUS_OK,
+         "");
+  if (!strstr(text.data, " from the argument '") ||
+      !strstr(text.data, "] output of "))
+    ++failures;
+  rematBytesFree(&text);
+  expect("not saved", rematModuleGetSavedValues(tasks, &text),
+         REMAT_STATUS_INVALID_ARGUMENT,
+         "is at level 'tasks', expected 'placed'");
+  expect("saved nowhere", rematModuleGetSavedValues(placed, NULL),
+         REMAT_STATUS_INVALID_ARGUMENT, "'text' must not be null");
   expect("page",
          rematModuleGetReport(placed, options, none, NULL, "a </b", &one),
          REMAT_STATUS_OK, "");
@@ -352,6 +363,7 @@ static void testNull(void) {
   REFUSED(rematModuleWriteBytecode(noModule, &bytes));
   REFUSED(rematModuleGetSummary(noModule, &bytes));
   REFUSED(rematModuleGetExplanation(noModule, &bytes));
+  REFUSED(rematModuleGetSavedValues(noModule, &bytes));
   REFUSED(
       rematModuleGetReport(noModule, noOptions, noModule, NULL, NULL, &bytes));
   REFUSED(rematModuleGetFrontier(noModule, noOptions, 2, &bytes));

@@ -105,6 +105,7 @@ FUNCTIONS = {
     "rematModuleGetProfile": (c_int, [H, H, P, c_char_p, c_char_p, B]),
     "rematModuleGetTrace": (c_int, [H, H, P, B]),
     "rematModuleGetMemorySnapshot": (c_int, [H, H, B]),
+    "rematModuleGetSavedValues": (c_int, [H, B]),
     "rematModuleGetReport": (c_int, [H, H, H, P, c_char_p, B]),
     "rematModuleWriteObject": (c_int, [H, H, c_char_p, c_char_p]),
     "rematModuleLoad": (c_int, [H, H, POINTER(H)]),

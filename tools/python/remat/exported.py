@@ -151,6 +151,10 @@ class ExportedStep:
         """`Step.explain`."""
         return self.step.explain()
 
+    def print_saved(self, file=None):
+        """`Step.print_saved`."""
+        self.step.print_saved(file)
+
     def replan(self, budget):
         copy = object.__new__(type(self))
         copy.exported, copy.step = self.exported, self.step.replan(budget)

@@ -149,6 +149,9 @@ class Module:
         return self.context.take_bytes(None, lambda out: self.context.lib.rematModuleGetMemorySnapshot(
             self.handle, options.handle, out))
 
+    def saved_values(self):
+        return self.context.take(None, lambda out: self.context.lib.rematModuleGetSavedValues(self.handle, out))
+
     def report(self, options, tasks, step, title):
         """The page of a placed module, beside other plans of `tasks` if that is given."""
         handle = tasks.handle if tasks else lib.Handle()

@@ -298,6 +298,11 @@ class Step:
         with `value`, `decision`, `bytes`, and what the alternative would cost."""
         return self._placed.explanation()
 
+    def print_saved(self, file=None):
+        """Prints what the step keeps for its backward computation, a line for each value, in the form of
+        jax.ad_checkpoint.print_saved_residuals. `file` is as for `print`."""
+        print(self._placed.saved_values(), end="", file=file)
+
     @contextlib.contextmanager
     def _ran(self, flags, arrays, steps=1):
         """Another step of the runtime with these flags, after it has run on arrays."""

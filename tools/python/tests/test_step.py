@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import gc
+import io
 import json
 import os
 import pickle
@@ -81,6 +82,12 @@ class StepTest(unittest.TestCase):
         self.assertTrue(all(value["bytes"] > 0 for value in values))
         free = step.replan(None).explain()
         self.assertNotIn("recomputed", {value["decision"] for value in free})
+
+    def test_saved_values_have_lines(self):
+        text = io.StringIO()
+        remat.compile(MODEL, names=["net.w", "x"]).print_saved(file=text)
+        self.assertRegex(text.getvalue(), r"\Af32\[4,4\] from the argument 'net\.w'\n"
+                                          r"f32\[4\] from the argument 'x'\nf32\[4\] output of [^\n]*\n\Z")
 
     def test_snapshots_are_pickles(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -4,12 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_TOOLS_REMAT_PLAN_SAVEDVALUES_H
-#define REMAT_TOOLS_REMAT_PLAN_SAVEDVALUES_H
+#ifndef REMAT_PIPELINES_SAVEDVALUES_H
+#define REMAT_PIPELINES_SAVEDVALUES_H
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
-namespace remat::plan {
+#include "llvm/Support/raw_ostream.h"
+
+namespace remat {
 
 /// Prints a line for each value that a planned graph keeps for its backward
 /// computation, arguments first, in the form of JAX's print_saved_residuals:
@@ -18,6 +20,6 @@ namespace remat::plan {
 ///   f32[16,8] output of tanh from model.py:33:42 (f)
 void printSavedValues(GraphOp graph, llvm::raw_ostream &os);
 
-} // namespace remat::plan
+} // namespace remat
 
-#endif // REMAT_TOOLS_REMAT_PLAN_SAVEDVALUES_H
+#endif // REMAT_PIPELINES_SAVEDVALUES_H

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SavedValues.h"
+#include "remat/Pipelines/SavedValues.h"
 
 #include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Utils/Locations.h"
@@ -145,7 +145,7 @@ static SetVector<mlir::Value> findSaved(GraphOp graph) {
   return saved;
 }
 
-void plan::printSavedValues(GraphOp graph, raw_ostream &os) {
+void remat::printSavedValues(GraphOp graph, raw_ostream &os) {
   SetVector<mlir::Value> saved = findSaved(graph);
   // Arguments in their order, then values in that of their first reader. One
   // may be on its way back already.
