@@ -396,7 +396,7 @@ struct Residents {
 
 /// The buffers in the arena at a position, largest first.
 static std::vector<Residents> findResidents(const GraphLiveness &liveness,
-                                            const TaskNames &names,
+                                            TaskNames &names,
                                             unsigned position) {
   std::vector<Residents> residents;
   // By their name without their layer, bytes and policy.

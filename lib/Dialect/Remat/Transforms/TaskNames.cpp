@@ -223,7 +223,7 @@ TaskNames::TaskNames(GraphOp graph) : layers(graph, /*gradients=*/{}) {
       originals.try_emplace(task.getId(), task);
 }
 
-std::string TaskNames::describe(TaskOp task, Value result) const {
+std::string TaskNames::describe(TaskOp task, Value result) {
   auto found = originals.find(task.getId());
   TaskOp original = found == originals.end() ? task : found->second;
   StringRef layer;
@@ -235,7 +235,11 @@ std::string TaskNames::describe(TaskOp task, Value result) const {
   else if (task.getBackward())
     text += ", backward";
   if (result)
-    if (auto type = dyn_cast<RankedTensorType>(result.getType()))
-      text += " " + describeType(type);
+    if (auto type = dyn_cast<RankedTensorType>(result.getType())) {
+      std::string &described = types[type];
+      if (described.empty())
+        described = describeType(type);
+      text += " " + described;
+    }
   return toUtf8(text + " (task " + std::to_string(task.getId()) + ")");
 }

@@ -61,12 +61,14 @@ public:
 
   /// "h.3.attn softmax, backward (task 7)". With a result, its type is in the
   /// name, too.
-  std::string describe(TaskOp task, mlir::Value result = {}) const;
+  std::string describe(TaskOp task, mlir::Value result = {});
 
 private:
   LayerNames layers;
   /// The tasks that others are clones of. Numbers may be any.
   std::map<int64_t, TaskOp> originals;
+  /// Types are few, and describing one takes longer than the rest of a name.
+  llvm::DenseMap<mlir::Type, std::string> types;
 };
 
 } // namespace remat
