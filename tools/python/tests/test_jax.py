@@ -3,6 +3,7 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import io
 import itertools
 import json
 import os
@@ -386,6 +387,20 @@ class ScopesTest(unittest.TestCase):
             h = jax.checkpoint(lambda h: jax.lax.scan(layer, h, None, length=5)[0])(h)
         with jax.named_scope("head"):
             return jnp.mean(jnp.exp(h))
+
+    def test_exported_steps_have_the_views_of_steps(self):
+        params, x = {"embed": random(3, 4), "w": random(4, 4)}, random(2, 3)
+        step = rj.export(self.loss, params, x).compile_step(threads=1)
+        self.assertIn("saved", {value["decision"] for value in step.explain()})
+        text = io.StringIO()
+        step.print_saved(file=text)
+        self.assertRegex(text.getvalue(), r"f32\[2,4\] output of tanh")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "step.html")
+            for arrays in ((), (None, params, x)):
+                step.report(path, *arrays, compare=False)
+                with open(path, encoding="utf-8") as file:
+                    self.assertEqual('"measured":{' in file.read(), bool(arrays))
 
     def test_scopes_are_layers_and_labels(self):
         params, x = {"embed": random(3, 4), "w": random(4, 4)}, random(2, 3)
