@@ -60,6 +60,7 @@ static llvm::json::Object summarize(GraphOp graph) {
       {"tasks", summary.tasks},
       {"distinct_tasks", summary.distinctTasks},
       {"recomputed_tasks", summary.recomputedTasks},
+      {"absorbed_tasks", summary.absorbedTasks},
       {"packed_values", summary.packedValues},
       {"packed_bytes_saved", summary.packedBytesSaved},
       {"backward_calls", int64_t(GraphLiveness(graph).callBegins.size())}};

@@ -8,6 +8,7 @@
 
 #include "TransformScript.h"
 
+#include "remat/Dialect/Remat/IR/Absorptions.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/PackedForms.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
@@ -118,6 +119,7 @@ StepSummary remat::summarizeStep(GraphOp graph) {
   for (auto task : graph.getOps<TaskOp>()) {
     ++summary.tasks;
     summary.recomputedTasks += task.isClone();
+    summary.absorbedTasks += static_cast<int64_t>(getAbsorbed(task).size());
     kernels.insert(task.getKernel());
     if (!task->hasAttr(packsAttrName))
       continue;

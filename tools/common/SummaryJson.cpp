@@ -23,6 +23,7 @@ void tools::addSummary(json::Object &object, const StepSummary &summary) {
   object["tasks"] = summary.tasks;
   object["distinct_tasks"] = summary.distinctTasks;
   object["recomputed_tasks"] = summary.recomputedTasks;
+  object["absorbed_tasks"] = summary.absorbedTasks;
   object["packed_values"] = summary.packedValues;
   object["packed_bytes_saved"] = summary.packedBytesSaved;
   if (!summary.microbatchOrder.empty())

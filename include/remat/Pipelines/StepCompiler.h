@@ -36,6 +36,8 @@ struct StepSummary {
   /// The same two peaks in host memory.
   int64_t plannedHostPeak = 0, simulatedHostPeak = 0;
   int64_t tasks = 0, distinctTasks = 0, recomputedTasks = 0;
+  /// How often a task's kernel makes for itself what another task makes.
+  int64_t absorbedTasks = 0;
   int64_t offloadedBytes = 0;
   /// How often values are packed, and by how many bytes their packed forms are
   /// smaller.

@@ -14,3 +14,4 @@ for report in reports:
     assert len(peaks) == 1, peaks
 absorbed = sum(entry["absorbed"] for entry in reports[-1]["explanation"])
 assert absorbed > 0, "nothing is absorbed"
+assert reports[-1]["absorbed_tasks"] > 0

@@ -41,6 +41,7 @@ class Plan:
         self._module = module
         self.tasks = summary["tasks"]
         self.recomputed_tasks = summary["recomputed_tasks"]
+        self.absorbed_tasks = summary["absorbed_tasks"]
         self.offloaded_bytes = summary["offloaded_bytes"]
         self.held_bytes = summary["held_bytes"]
 
@@ -49,8 +50,9 @@ class Plan:
         return self._module.text()
 
     def __repr__(self):
-        return "%d tasks, %d of them recomputed, %d bytes kept for the backward computation, %d bytes offloaded" % (
-            self.tasks, self.recomputed_tasks, self.held_bytes, self.offloaded_bytes)
+        absorbed = ", %d absorbed" % self.absorbed_tasks if self.absorbed_tasks else ""
+        return "%d tasks, %d of them recomputed%s, %d bytes kept for the backward computation, %d bytes offloaded" % (
+            self.tasks, self.recomputed_tasks, absorbed, self.held_bytes, self.offloaded_bytes)
 
 
 def _infos(step, library, count, get):
