@@ -106,6 +106,20 @@ bool remat::isBetter(const GraphPlan &a, const GraphPlan &b, bool isSmallest) {
          std::tie(b.solution.time, b.arenaBytes);
 }
 
+/// Whether the kernels of `problem` can absorb nothing that `plan` runs again:
+/// then what absorbs others hardly saves anything, and is not looked for.
+static bool repeatsNothingAbsorbable(const planning::Problem &problem,
+                                     const planning::Plan &plan) {
+  if (llvm::all_of(problem.ops,
+                   [](const planning::Op &op) { return op.absorbers.empty(); }))
+    return false;
+  std::vector<unsigned> runs(problem.ops.size());
+  return llvm::none_of(plan.actions, [&](const planning::Action &action) {
+    return action.kind == planning::ActionKind::Run && runs[action.id]++ > 0 &&
+           !problem.ops[action.id].absorbers.empty();
+  });
+}
+
 llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
                                       std::optional<double> seconds) {
   // Percentages mean the same for all.
@@ -118,6 +132,10 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
   std::optional<double> left = getSecondsLeft();
   double until = left && seconds ? std::max(*left - *seconds, 0.0) : 0;
   for (auto [number, planner] : llvm::enumerate(planners)) {
+    if (best && !isSmallest &&
+        repeatsNothingAbsorbable(planner->getProblem().problem,
+                                 best->plan.solution.plan))
+      continue;
     if (left)
       planner->setTimeLimit(std::max(*getSecondsLeft() - until, 0.0) /
                             double(planners.size() - number));
