@@ -187,7 +187,7 @@ class TorchDeviceTest(unittest.TestCase):
         """What is offloaded is in memory of the host of its own."""
         exact = self.train(copy.deepcopy(self.model), self.args)
         gpu = Gpu()
-        options = {"convolutions": "generated", "threads": 1, "budget": "min", "link_bandwidth": 10 ** 12}
+        options = {"convolutions": "generated", "threads": 1, "budget": "75%", "link_bandwidth": 10 ** 12}
         with mock.patch.object(backend, "placement_of", lambda graph: gpu):
             args = [on_stand_in(tuple(a.shape), a.dtype).copy_(a) for a in self.args]
             self.compare(self.train(moved(self.model), args, options), exact)
