@@ -13,7 +13,7 @@ from ..errors import ArgumentError, RunError
 from ..exported import ExportedStep
 from .call import primitive
 from .export import export, plain
-from .lower import is_key
+from .types import is_key
 
 
 class CompiledFunction:

@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from jax.extend import core as jax_core
 
 from ..mlir import identity
-from .lower import rule, takes_stacks
+from .rules import rule, takes_stacks
 
 
 def inner_jaxprs(value):

@@ -7,8 +7,9 @@ import math
 
 import numpy as np
 
-from ..mlir import broadcast_map, identity
-from .lower import element_of, is_float, is_unsigned, rule
+from ..mlir import broadcast_map, identity, quote
+from .rules import rule
+from .types import element_of, is_float, is_unsigned
 
 NARROW = ("f16", "bf16")
 
@@ -345,7 +346,6 @@ def _identities(l, *operands, **_):
 
 @rule("name")
 def _name(l, a, name):
-    from ..mlir import quote
     tagged = l.function.op("remat.tag %s {name = %s} : %s" % (a.name, quote(name), a.type), a.shape, a.element)
     l.function.views[tagged.name] = a.name
     return tagged

@@ -9,13 +9,13 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import inspect
 
 import jax
-import numpy as np
 
-from ..arrays import give
 from ..errors import ArgumentError, ExportError
-from ..exported import Argument, Exported, ExportedStep, Result, unique_name
+from ..exported import Argument, Exported, Result, unique_name
+from . import primitives  # noqa: F401
 from .loops import scan_sizes
-from .lower import UNROLL_LIMIT, Lowering, element_of, is_key, load_rules, physical, scope_of
+from .lower import UNROLL_LIMIT, Lowering, scope_of
+from .types import element_of, is_key, physical
 from .whiles import with_gradients
 
 
@@ -64,7 +64,6 @@ def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate
     if that is 0; only with a maximum they have gradients. What cannot be exported whole is an ExportError with the line
     of the program.
     """
-    load_rules()
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     donated_numbers = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
     if differentiate and any(not 0 <= n < len(args) for n in numbers):

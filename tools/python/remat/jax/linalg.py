@@ -4,7 +4,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 from .control import run_closed
-from .lower import rule
+from .rules import rule
 
 
 def _check_real(l, a):

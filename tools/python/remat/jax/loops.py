@@ -1,5 +1,5 @@
-"""Rules of scans and of loops that count. Short ones are unrolled; a long one is a remat.loop, whose body is a function
-of its own.
+"""Loops of known length, and the rule of scans. Short ones are unrolled; a long one is a remat.loop, whose body is a
+function of its own.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -9,8 +9,9 @@ from jax.extend import core as jax_core
 from ..errors import ExportError
 from ..mlir import Function
 from .control import inner_jaxprs, run_closed
-from .counts import MOST_ITERATIONS, TooManyIterations, count_iterations
-from .lower import Lowering, Stack, element_of, is_float, physical, rule, takes_stacks
+from .lower import Lowering, Stack
+from .rules import rule, takes_stacks
+from .types import element_of
 
 LONGEST_UNROLLED = 4096
 
@@ -162,7 +163,7 @@ def _keep(l, closed, constants, carry, stacks, length, reverse, refuses_run_time
     return carry + [found[v.name] for v in results[count:]]
 
 
-def _iterate(l, closed, constants, carry, stacks, length, reverse=False):
+def iterate(l, closed, constants, carry, stacks, length, reverse=False):
     arguments = closed, list(constants), list(carry), list(stacks), length, reverse
     if _stays(l, closed, length):
         try:
@@ -195,42 +196,4 @@ def _iterate_around(l, *arguments):
 @takes_stacks
 def _scan(l, *arguments, jaxpr, length, num_carry, reverse, num_consts=0, **_):
     first = num_consts + num_carry
-    return _iterate(l, jaxpr, arguments[:num_consts], arguments[num_consts:first], arguments[first:], length, reverse)
-
-
-@rule("while")
-@takes_stacks
-def _while(l, *arguments, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
-    """A loop whose number of iterations follows from numbers of the program, or is known at run time only."""
-    from .whiles import run_while
-    for_cond, for_body = arguments[:cond_nconsts], arguments[cond_nconsts:cond_nconsts + body_nconsts]
-    carry = list(arguments[cond_nconsts + body_nconsts:])
-    try:
-        counted = count_iterations(cond_jaxpr, body_jaxpr, *([l.number(v) for v in values]
-                                                             for values in (for_cond, for_body, carry)))
-    except TooManyIterations:
-        l.refuse("a loop of more than %d iterations is not supported" % MOST_ITERATIONS)
-    if counted:
-        length, numbers = counted
-        results = _iterate(l, body_jaxpr, for_body, carry, [], length)
-        return [_final(l, i, numbers[i]) if i in numbers else v for i, v in enumerate(results)]
-    for _ in range(LONGEST_UNROLLED + 1):
-        go_on, = run_closed(l, cond_jaxpr, list(for_cond) + carry)
-        known = l.known.get(go_on.name)
-        if known is None and l.refuses_run_time:
-            raise RunTimeCount("how often the loop runs depends on data")
-        if known is None:
-            return run_while(l, cond_jaxpr, body_jaxpr, for_cond, for_body, carry)[1]
-        if not known:
-            return carry
-        carry = run_closed(l, body_jaxpr, list(for_body) + carry)
-    l.refuse("a loop of more than %d iterations is not supported" % LONGEST_UNROLLED)
-
-
-def _final(l, index, number):
-    """What is counted has a known value in the end."""
-    _, dtype = physical(l.eqn.outvars[index].aval)
-    value = l.function.constant(number, (), element_of(dtype))
-    if not is_float(dtype):
-        l.known[value.name] = int(number)
-    return value
+    return iterate(l, jaxpr, arguments[:num_consts], arguments[num_consts:first], arguments[first:], length, reverse)

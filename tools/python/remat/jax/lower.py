@@ -16,28 +16,12 @@ from jax.extend import core as jax_core
 from ..errors import ExportError
 from ..exported import unique_name
 from ..mlir import Function, Value, quote
+from .rules import RULES
+from .stable import REAL_ONLY, through_stablehlo
+from .types import element_of, is_integer, is_key, physical
 
-RULES = {}
 LARGEST_CONSTANT = 256
 UNROLL_LIMIT = 4096  # as the option of the compiler
-ELEMENTS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "i1", "int8": "i8",
-            "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64",
-            "uint64": "i64", "complex64": "complex<f32>", "complex128": "complex<f64>"}
-LARGEST_FACTORIZED = 512  # as in the compiler
-
-
-def rule(*names):
-    def register(function):
-        for name in names:
-            RULES[name] = function
-        return function
-    return register
-
-
-def takes_stacks(function):
-    """Marks a rule that takes stacked values as they are."""
-    function.takes_stacks = True
-    return function
 
 
 def scope_of(stack):
@@ -46,36 +30,6 @@ def scope_of(stack):
     while text != before:
         text, before = re.sub(r"\b(?:jvp|transpose|vmap)\(([^()]*)\)", r"\1", text), text
     return "/".join(part for part in text.split("/") if part not in ("", "checkpoint", "rematted_computation"))
-
-
-def is_key(dtype):
-    return jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
-
-
-def element_of(dtype):
-    name = np.dtype(dtype).name
-    if name not in ELEMENTS:
-        raise ExportError("%s is not supported, expected one of %s" % (name, ", ".join(ELEMENTS)))
-    return ELEMENTS[name]
-
-
-def is_unsigned(dtype):
-    return np.dtype(dtype).name.startswith(("uint", "bool"))
-
-
-def is_float(dtype):
-    return element_of(dtype)[0] in "fb"
-
-
-def is_integer(dtype):
-    return element_of(dtype)[0] == "i"
-
-
-def physical(aval):
-    """Shape and dtype of what an abstract value is stored as: keys are arrays of words."""
-    if is_key(aval.dtype):
-        return tuple(aval.shape) + tuple(aval.dtype._impl.key_shape), np.dtype("uint32")
-    return tuple(aval.shape), np.dtype(aval.dtype)
 
 
 class Stack:
@@ -212,7 +166,6 @@ class Lowering:
     def find_rule(self, eqn):
         """The rule of the primitive. Rules compute with real numbers; what does so with complex ones is lowered by JAX,
         but for what runs a jaxpr, whose primitives are met one by one."""
-        from .stable import REAL_ONLY, through_stablehlo
         name = eqn.primitive.name
         if leaf_primitive(eqn) and name not in REAL_ONLY and any(
                 getattr(getattr(v.aval, "dtype", None), "kind", None) == "c" for v in [*eqn.invars, *eqn.outvars]):
@@ -283,7 +236,3 @@ def flatten(values):
             yield from flatten(value.parts)
         elif isinstance(value, Value):
             yield value
-
-
-def load_rules():
-    from . import control, elementwise, linalg, loops, places, random, reductions, shapes, stable, whiles  # noqa: F401

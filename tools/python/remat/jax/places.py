@@ -10,9 +10,10 @@ import numpy as np
 
 from ..mlir import identity
 from .elementwise import Scalars, working
-from .lower import element_of, is_float, is_unsigned, rule
 from .reductions import COMBINE, START, change, first_extremum, highest, lowest
+from .rules import rule
 from .shapes import pad
+from .types import element_of, is_float, is_unsigned
 
 
 MODES = {"CLIP": "clip", "FILL_OR_DROP": "fill", "PROMISE_IN_BOUNDS": "promise"}

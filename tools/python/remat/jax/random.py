@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from ..mlir import broadcast_map
-from .lower import rule
+from .rules import rule
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 

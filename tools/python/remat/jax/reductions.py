@@ -9,7 +9,8 @@ import numpy as np
 
 from ..mlir import Body, Value, affine_map, identity
 from .elementwise import Scalars, convert, working
-from .lower import is_float, rule
+from .rules import rule
+from .types import element_of, is_float
 
 
 def lowest(dtype):
@@ -34,7 +35,6 @@ START = {"sum": lambda t: 0, "prod": lambda t: 1, "max": lowest, "min": highest,
 
 def change(l, value, source, target):
     """The value as another type."""
-    from .lower import element_of
     if np.dtype(source) == np.dtype(target):
         return value
     return l.function.generic([(value, identity(value.rank))], value.shape, element_of(target),
@@ -44,7 +44,6 @@ def change(l, value, source, target):
 def _reduction(kind):
     @rule("reduce_" + kind)
     def lower(l, a, *_, axes, **__):
-        from .lower import element_of
         shape, dtype, _ = l.result()
         if not axes:
             return a
@@ -115,7 +114,6 @@ _arg("argmin", False)
 def _cumulative(name, start, combine):
     @rule(name)
     def lower(l, a, axis, reverse):
-        from .lower import element_of
         shape, dtype, _ = l.result()
         inner = working(dtype)
         value, f, shift = change(l, a, dtype, inner), l.function, 1

@@ -7,7 +7,8 @@ import math
 
 from ..mlir import identity
 from .elementwise import Scalars, convert
-from .lower import element_of, rule
+from .rules import rule
+from .types import element_of
 
 
 @rule("broadcast_in_dim")

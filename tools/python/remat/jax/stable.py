@@ -12,7 +12,10 @@ import warnings
 import jax
 
 from ..mlir import quote
-from .lower import LARGEST_FACTORIZED, physical, rule
+from .rules import rule
+from .types import physical
+
+LARGEST_FACTORIZED = 512  # as in the compiler
 
 FACTORIZATIONS = ("lu", "geqrf", "householder_product", "qr", "eigh", "svd")
 # What has rules of its own, also for complex numbers: it is refused then.

@@ -1,5 +1,5 @@
-"""Loops of which it is known only when the step runs how often they run. A `while` carries whether there is another
-iteration, and how many have run.
+"""The rule of `while`. A loop that counts is one of known length. Another is unrolled where all is known that it depends
+on; else it carries whether there is another iteration, and how many have run.
 
 JAX has no gradient of a `while`, since it does not know how much to save. With a maximum, remat gives it one: the loop
 stacks what it carries, as far as it gets, and a loop that runs as often in the other direction has the derivative of an
@@ -13,10 +13,11 @@ import numpy as np
 from jax._src import core, source_info_util
 from jax.extend import core as jax_core
 
-from ..mlir import Function
 from .control import has_while, inner_jaxprs, run_closed
-from .lower import rule, takes_stacks
-from .loops import LoopBody
+from .counts import MOST_ITERATIONS, TooManyIterations, count_iterations
+from .loops import LONGEST_UNROLLED, LoopBody, RunTimeCount, iterate
+from .rules import rule, takes_stacks
+from .types import element_of, is_float, physical
 
 WHILE, REVERSE = "remat_while", "remat_reverse_while"
 
@@ -100,6 +101,43 @@ def _reverse_while(l, count, *arguments, jaxpr, num_consts, num_carry, most):
         l.save(list(arguments))
     trips = _convert(l.function, count, "i64", "arith.extsi")
     return l.function.loop(body.function, most, True, carry, invariants, stacks, results, trips=trips)
+
+
+@rule("while")
+@takes_stacks
+def _while(l, *arguments, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+    """A loop whose number of iterations follows from numbers of the program, or is known at run time only."""
+    for_cond, for_body = arguments[:cond_nconsts], arguments[cond_nconsts:cond_nconsts + body_nconsts]
+    carry = list(arguments[cond_nconsts + body_nconsts:])
+    try:
+        counted = count_iterations(cond_jaxpr, body_jaxpr, *([l.number(v) for v in values]
+                                                             for values in (for_cond, for_body, carry)))
+    except TooManyIterations:
+        l.refuse("a loop of more than %d iterations is not supported" % MOST_ITERATIONS)
+    if counted:
+        length, numbers = counted
+        results = iterate(l, body_jaxpr, for_body, carry, [], length)
+        return [_final(l, i, numbers[i]) if i in numbers else v for i, v in enumerate(results)]
+    for _ in range(LONGEST_UNROLLED + 1):
+        go_on, = run_closed(l, cond_jaxpr, list(for_cond) + carry)
+        known = l.known.get(go_on.name)
+        if known is None and l.refuses_run_time:
+            raise RunTimeCount("how often the loop runs depends on data")
+        if known is None:
+            return run_while(l, cond_jaxpr, body_jaxpr, for_cond, for_body, carry)[1]
+        if not known:
+            return carry
+        carry = run_closed(l, body_jaxpr, list(for_body) + carry)
+    l.refuse("a loop of more than %d iterations is not supported" % LONGEST_UNROLLED)
+
+
+def _final(l, index, number):
+    """What is counted has a known value in the end."""
+    _, dtype = physical(l.eqn.outvars[index].aval)
+    value = l.function.constant(number, (), element_of(dtype))
+    if not is_float(dtype):
+        l.known[value.name] = int(number)
+    return value
 
 
 # Gradients

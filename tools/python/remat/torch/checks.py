@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import torch
 
 from ..mlir import identity
-from .lower import rule
+from .rules import rule
 from .types import convert
 
 

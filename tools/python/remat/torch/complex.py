@@ -6,13 +6,11 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import math
 
-import torch
-
 from ..mlir import broadcast_map, identity
-from .lower import rule
 from .pointwise import Scalars
+from .rules import rule
 from .shapes import wrap
-from .types import convert, element_of
+from .types import element_of
 
 # Operations that have a rule, or a formula, for real numbers, and this one for complex ones.
 COMPLEX_RULES = {}

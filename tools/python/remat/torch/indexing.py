@@ -8,9 +8,9 @@ import math
 import torch
 
 from ..mlir import broadcast_map, identity
-from .lower import rule
 from .pointwise import Scalars
-from .shapes import wrap
+from .rules import rule
+from .shapes import check_addressed, wrap
 from .types import convert, element_of, highest, lowest, working
 
 
@@ -378,3 +378,26 @@ def _index_copy(l, node, a, dim, index, source):
         return out
 
     return _put(l, value, [(index, ["d%d" % dim]), (source, identity(source.rank))], source.shape, places)
+
+
+@rule("as_strided_scatter")
+def _as_strided_scatter(l, node, a, source, size, stride, offset=None):
+    fake, value = l.fake(a), l.value(a)
+    check_addressed(l, fake)
+    part = l.converted(source, l.dtype(a))
+    expected, dense = 1, not offset
+    for extent, step in zip(reversed(size), reversed(stride)):
+        dense, expected = dense and (extent == 1 or step == expected), expected * extent
+    if dense and expected == fake.numel():
+        return l.function.reshape(part, value.shape)
+
+    def places(b, points, names):
+        place = b.constant(offset or 0, "index")
+        for point, step in zip(points, stride):
+            place = b.binary("arith.addi", place, b.binary("arith.muli", point, b.constant(step, "index"), "index"),
+                             "index")
+        return [place]
+
+    flat = l.function.reshape(value, (fake.numel(),))
+    whole = ["d%d" % i for i in range(part.rank)]
+    return l.function.reshape(_put(l, flat, [(part, whole)], part.shape, places), value.shape)

@@ -14,9 +14,12 @@ from ..errors import ExportError
 from .decompositions import more_decompositions
 from .groups import grouped_products
 from .linear_systems import linear_algebra
-from .lower import RULES, Lowering, describe_place, load_rules
+from .lower import Lowering, describe_place
+from .pointwise import FORMULAS
 from .random import SEED
 from .recurrent import recurrent_cells
+from .rules import RULES
+from .types import element_of
 
 _table = None
 
@@ -26,8 +29,6 @@ def decompositions():
     global _table
     if _table is None:
         from torch._decomp import core_aten_decompositions, decomposition_table
-        from .pointwise import FORMULAS
-        load_rules()
         _table = {}
         for table in (decomposition_table, core_aten_decompositions()):
             for op, function in table.items():
@@ -248,7 +249,6 @@ class Program:
     of the program it is, or None if it is none; `numbers` are outputs that are no tensors."""
 
     def __init__(self, graph_module, names=None, result_names=None, unit_tangents=False):
-        load_rules()
         graph = graph_module.graph
         numbers = set(substitute_numbers(graph))
         graph.eliminate_dead_code()
@@ -269,7 +269,6 @@ class Program:
                 is_tangent = node.name.startswith("tangents")
                 if unit_tangents and is_tangent:
                     val = node.meta["val"]
-                    from .types import element_of
                     lowering.values[node] = lowering.function.constant(1, val.shape, element_of(val.dtype))
                     continue
                 lowering.argument(node, names.get(node.name, node.name), call=int(is_tangent))

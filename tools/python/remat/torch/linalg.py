@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 from ..mlir import Value, identity, tensor_type
-from .lower import rule
+from .rules import rule
 
 LARGEST = 512  # as in the compiler
 

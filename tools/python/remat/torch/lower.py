@@ -14,24 +14,17 @@ import torch
 
 from ..errors import ExportError
 from ..exported import unique_name
-from ..mlir import Function, Value, identity, quote
+from ..mlir import Function, Value, broadcast_map, identity, quote
+from . import checks, indexing, linalg, products, random, reductions, shapes, special, windows  # noqa: F401, rules
+from .complex import COMPLEX_RULES
+from .pointwise import FORMULAS, lower_pointwise
+from .rules import RULES
 from .types import convert, element_of
-
-# Name of an operation of ATen -> function of the lowering, the node and its arguments.
-RULES = {}
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 # Constants with more elements are arguments of the step.
 LARGEST_CONSTANT = 256
-
-
-def rule(*names):
-    def register(function):
-        for name in names:
-            RULES[name] = function
-        return function
-    return register
 
 
 def is_foreign(path):
@@ -125,7 +118,6 @@ class Lowering:
                                      lambda b, a: convert(b, a, source, target))
 
     def broadcast(self, value, shape):
-        from ..mlir import broadcast_map
         if tuple(shape) == value.shape:
             return value
         return self.function.generic([(value, broadcast_map(value.shape, shape))], shape, value.element,
@@ -208,10 +200,8 @@ class Lowering:
             self.refuse("this form of it is not supported (%s): %s" % (form_of(node), error))
 
     def apply_rule(self, node):
-        from .pointwise import FORMULAS, lower_pointwise
         name = node.target.overloadpacket.__name__
         overload = "%s.%s" % (name, node.target._overloadname)
-        from .complex import COMPLEX_RULES
         if name in COMPLEX_RULES and any(self.is_tensor(a) and self.dtype(a).is_complex for a in node.args):
             return COMPLEX_RULES[name](self, node, *node.args, **node.kwargs)
         if overload in RULES or name in RULES:
@@ -255,8 +245,3 @@ class Lowering:
 
     def finish(self, results, names=None):
         return self.function.text(results, names)
-
-
-def load_rules():
-    from . import (checks, complex, indexing, linalg, products, random, reductions, shapes, special,  # noqa: F401
-                   windows)

@@ -4,8 +4,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 from ..mlir import broadcast_map, identity
-from .lower import rule
 from .pointwise import Scalars
+from .rules import rule
 from .types import convert, element_of, working
 
 

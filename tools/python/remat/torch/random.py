@@ -11,8 +11,8 @@ import math
 import torch
 
 from ..mlir import broadcast_map, identity
-from .lower import rule
 from .pointwise import Scalars
+from .rules import rule
 from .types import convert, element_of, working
 
 SEED = "remat.seed"

@@ -7,9 +7,9 @@ import math
 
 import torch
 
-from ..mlir import Value, affine_map, identity
-from .lower import rule
-from .pointwise import Scalars
+from ..mlir import Body, Value, affine_map, identity
+from .pointwise import Scalars, lower_pointwise
+from .rules import rule
 from .shapes import wrap
 from .types import convert, element_of, highest, is_float, lowest, working
 
@@ -105,7 +105,6 @@ def select_extremum(l, a, dim, largest):
     where = f.constant(0, shape, "i64")
     x, old, old_index, name = f.fresh(), f.fresh(), f.fresh(), f.fresh()
     out = affine_map(rank, ["d%d" % i for i in kept])
-    from ..mlir import Body
     b = Body(f)
     s = Scalars(b, dtype)
     index = b.cast("arith.index_cast", b.index(dim), "index", "i64")
@@ -165,7 +164,6 @@ def _argmin(l, node, a, dim=None, keepdim=False):
 def _max_or_min(l, node, a, args, largest):
     if isinstance(node.meta["val"], torch.Tensor):
         if args and l.is_tensor(args[0]):
-            from .pointwise import lower_pointwise
             return lower_pointwise(l, "maximum" if largest else "minimum", node.target, (a, args[0]), {}, *l.result())
         return _reduction(l, a, None, lowest if largest else highest,
                           lambda s, acc, x: s.maximum(acc, x) if largest else s.minimum(acc, x))

@@ -6,8 +6,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import torch
 
 from ..mlir import broadcast_map, identity
-from .lower import rule
-from .pointwise import lower_power
+from .pointwise import lower_pointwise, lower_power
+from .rules import rule
 from .types import convert, element_of, is_float
 
 
@@ -270,30 +270,6 @@ def _as_strided(l, node, a, size, stride, offset=None):
     return l.function.generic([], shape, value.element, body)
 
 
-@rule("as_strided_scatter")
-def _as_strided_scatter(l, node, a, source, size, stride, offset=None):
-    from .indexing import _put
-    fake, value = l.fake(a), l.value(a)
-    check_addressed(l, fake)
-    part = l.converted(source, l.dtype(a))
-    expected, dense = 1, not offset
-    for extent, step in zip(reversed(size), reversed(stride)):
-        dense, expected = dense and (extent == 1 or step == expected), expected * extent
-    if dense and expected == fake.numel():
-        return l.function.reshape(part, value.shape)
-
-    def places(b, points, names):
-        place = b.constant(offset or 0, "index")
-        for point, step in zip(points, stride):
-            place = b.binary("arith.addi", place, b.binary("arith.muli", point, b.constant(step, "index"), "index"),
-                             "index")
-        return [place]
-
-    flat = l.function.reshape(value, (fake.numel(),))
-    whole = ["d%d" % i for i in range(part.rank)]
-    return l.function.reshape(_put(l, flat, [(part, whole)], part.shape, places), value.shape)
-
-
 @rule("diagonal_scatter")
 def _diagonal_scatter(l, node, a, source, offset=0, dim1=0, dim2=1):
     value, part = l.value(a), l.converted(source, l.dtype(a))
@@ -399,7 +375,6 @@ def _where(l, node, condition, a, b):
 
 @rule("pow")
 def _pow(l, node, a, exponent):
-    from .pointwise import lower_pointwise
     shape, dtype = l.result()
     if l.is_tensor(a) and not l.is_tensor(exponent):
         return lower_power(l, a, exponent, shape, dtype)
@@ -408,7 +383,6 @@ def _pow(l, node, a, exponent):
 
 @rule("div")
 def _div(l, node, a, b, rounding_mode=None):
-    from .pointwise import lower_pointwise
     shape, dtype = l.result()
     name = "div" if rounding_mode is None else "div_" + rounding_mode
     return lower_pointwise(l, name, node.target, (a, b), {}, shape, dtype)
@@ -416,7 +390,6 @@ def _div(l, node, a, b, rounding_mode=None):
 
 @rule("clamp")
 def _clamp(l, node, a, min=None, max=None):
-    from .pointwise import lower_pointwise
     shape, dtype = l.result()
     return lower_pointwise(l, "clamp", node.target, (a, min, max), {}, shape, dtype)
 

@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import torch
 
-from .lower import rule
+from .rules import rule
 from .types import is_float
 
 

@@ -4,10 +4,10 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 from ..mlir import Body, Value, affine_map, identity
-from .lower import rule
 from .pointwise import Scalars
 from .products import conv
-from .types import convert, element_of, is_float, lowest, working
+from .rules import rule
+from .types import element_of, is_float, lowest, working
 
 
 def _numbers(given, spatial, default=None):

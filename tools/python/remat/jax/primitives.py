@@ -1,0 +1,6 @@
+"""All rules of primitives: whoever imports this module has registered them.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from . import control, elementwise, linalg, loops, places, random, reductions, shapes, stable, whiles  # noqa: F401
