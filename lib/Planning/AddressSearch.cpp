@@ -122,6 +122,7 @@ void AddressSearch::reset() {
   parts.clear();
   choices.clear();
   candidates.clear();
+  leftOfChoices.clear();
   placements.clear();
   trail.clear();
   // Resetting visits every position of every range.
@@ -162,7 +163,7 @@ AddressSearch::Outcome AddressSearch::search(int64_t maxSpent) {
         candidates.resize(choices.back().endCandidate);
         parts.resize(choices.back().numParts);
         retract();
-        listLeft(parts[choices.back().part]);
+        recallLeft();
         continue;
       }
       if (spent > maxSpent)
@@ -202,6 +203,9 @@ void AddressSearch::openPart(uint32_t index) {
       candidates.push_back(range);
   }
   choice.endCandidate = candidates.size();
+  choice.beginLeft = leftOfChoices.size();
+  llvm::append_range(leftOfChoices, left);
+  choice.endLeft = leftOfChoices.size();
   choices.push_back(choice);
 }
 
@@ -252,6 +256,17 @@ void AddressSearch::listLeft(const Part &part) {
     if (!isPlaced[i])
       left.push_back(i);
   llvm::sort(left, [&](uint32_t a, uint32_t b) { return isBefore(a, b); });
+  spent += 4 * left.size();
+}
+
+/// What was left where the last choice was opened. That is counted like listing
+/// and sorting it again: counts say how far a search goes, and it need not go
+/// further because this is faster.
+void AddressSearch::recallLeft() {
+  const Choice &choice = choices.back();
+  left.assign(leftOfChoices.begin() + choice.beginLeft,
+              leftOfChoices.begin() + choice.endLeft);
+  leftOfChoices.resize(choice.endLeft);
   spent += 4 * left.size();
 }
 

@@ -87,6 +87,8 @@ private:
   struct Choice {
     uint32_t part, numParts, numPlaced;
     uint32_t nextCandidate, endCandidate;
+    /// What is left in the part, in `leftOfChoices`.
+    size_t beginLeft, endLeft;
   };
   /// A floor or precedence that was overwritten.
   struct Overwritten {
@@ -105,6 +107,7 @@ private:
   void openPart(uint32_t part);
   void rank(const Part &part);
   void listLeft(const Part &part);
+  void recallLeft();
   bool place(uint32_t range, const Part &part);
   bool raiseNeighbours(uint32_t range);
   void sortLeft(uint32_t placed);
@@ -163,6 +166,8 @@ private:
   /// What is left in the part of the last choice, by floor and precedence, and
   /// what is left of it after a placement.
   std::vector<uint32_t> left, leftAfter;
+  /// What is left where each choice was opened, one after the other.
+  std::vector<uint32_t> leftOfChoices;
   /// Of what is left, what the placement raised.
   std::vector<uint32_t> raised;
   std::vector<char> isRaised;
