@@ -63,23 +63,25 @@ static bool isWired(TaskOp reader, ArrayRef<TaskOp> absorbed,
 }
 
 /// What op `reader` can call where it absorbs others, by these, if that is all
-/// sets of some ops of which each is read.
-std::map<OpIds, Absorption>
-GraphProblem::collectAbsorptions(planning::OpId reader) const {
+/// sets of some ops of which each is read. What can be recomputed is in
+/// `opsById`.
+std::map<OpIds, Absorption> GraphProblem::collectAbsorptions(
+    planning::OpId reader,
+    const DenseMap<int64_t, planning::OpId> &opsById) const {
   TaskOp task = tasks[reader];
   std::map<OpIds, Absorption> offers;
   std::set<planning::OpId> absorbable;
   for (Absorption &offer : getAbsorptions(task)) {
     OpIds ops;
     SmallVector<TaskOp> absorbed;
-    for (planning::OpId op = 0; op < reader; ++op) {
-      TaskOp other = tasks[op];
-      if (!other || other.isClone() || !problem.ops[op].recomputable ||
-          !llvm::is_contained(offer.tasks, static_cast<int64_t>(other.getId())))
-        continue;
-      ops.push_back(op);
-      absorbed.push_back(other);
-    }
+    for (int64_t id : offer.tasks)
+      if (auto op = opsById.find(id);
+          op != opsById.end() && op->second < reader)
+        ops.push_back(op->second);
+    llvm::sort(ops);
+    ops.erase(llvm::unique(ops), ops.end());
+    for (planning::OpId op : ops)
+      absorbed.push_back(tasks[op]);
     if (ops.empty() || ops.size() != offer.tasks.size() ||
         offer.workspace > static_cast<int64_t>(task.getWorkspace()) ||
         !isRead(task, absorbed) || !isWired(task, absorbed, offer))
@@ -107,12 +109,16 @@ GraphProblem::collectAbsorptions(planning::OpId reader) const {
 /// What is absorbed costs as much wherever that is, and together at least what
 /// the fused kernel takes longer than the reader's own.
 void GraphProblem::addAbsorptions() {
+  DenseMap<int64_t, planning::OpId> opsById;
+  for (auto [op, task] : llvm::enumerate(tasks))
+    if (task && !task.isClone() && problem.ops[op].recomputable)
+      opsById[task.getId()] = op;
   for (planning::OpId reader = 0; reader < tasks.size(); ++reader) {
     if (!tasks[reader] || tasks[reader].isClone() ||
         !tasks[reader]->hasAttr(absorptionsAttrName))
       continue;
     std::set<planning::OpId> absorbed;
-    for (auto &[ops, offer] : collectAbsorptions(reader)) {
+    for (auto &[ops, offer] : collectAbsorptions(reader, opsById)) {
       absorbed.insert(ops.begin(), ops.end());
       absorptions[{reader, ops}] = offer;
     }

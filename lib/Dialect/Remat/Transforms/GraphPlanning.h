@@ -72,8 +72,9 @@ private:
   void addTask(TaskOp task, mlir::ArrayRef<planning::ValueId> given);
   void addTransfer(mlir::Operation *transfer);
   void addOffer(TaskOp unpack);
-  std::map<std::vector<planning::OpId>, Absorption>
-  collectAbsorptions(planning::OpId reader) const;
+  std::map<std::vector<planning::OpId>, Absorption> collectAbsorptions(
+      planning::OpId reader,
+      const llvm::DenseMap<int64_t, planning::OpId> &opsById) const;
   void addAbsorptions();
 
   llvm::SmallVector<planning::ValueId> getOrder(TaskOp task);
