@@ -106,18 +106,39 @@ bool remat::isBetter(const GraphPlan &a, const GraphPlan &b, bool isSmallest) {
          std::tie(b.solution.time, b.arenaBytes);
 }
 
-/// Whether the kernels of `problem` can absorb nothing that `plan` runs again:
-/// then what absorbs others hardly saves anything, and is not looked for.
-static bool repeatsNothingAbsorbable(const planning::Problem &problem,
-                                     const planning::Plan &plan) {
-  if (llvm::all_of(problem.ops,
-                   [](const planning::Op &op) { return op.absorbers.empty(); }))
-    return false;
-  std::vector<unsigned> runs(problem.ops.size());
-  return llvm::none_of(plan.actions, [&](const planning::Action &action) {
-    return action.kind == planning::ActionKind::Run && runs[action.id]++ > 0 &&
-           !problem.ops[action.id].absorbers.empty();
-  });
+/// Whether `plan` runs something again that a reader of this copy could make in
+/// its own kernel.
+static bool repeatsAbsorbable(const planning::Problem &problem,
+                              const planning::Plan &plan) {
+  std::vector<unsigned> copies = planning::copyNumbers(problem, plan);
+  // Of the copy that comes next, from the end of the plan.
+  std::vector<char> hasAbsorber(problem.ops.size(), false);
+  for (size_t at = plan.actions.size(); at-- > 0;) {
+    const planning::Action &action = plan.actions[at];
+    if (action.kind != planning::ActionKind::Run)
+      continue;
+    if (copies[at] > 0 && hasAbsorber[action.id])
+      return true;
+    hasAbsorber[action.id] = false;
+    for (planning::ValueId operand : problem.ops[action.id].operands) {
+      planning::OpId producer =
+          problem.values[problem.rootOf(operand)].producer;
+      if (producer != planning::noOp)
+        hasAbsorber[producer] |=
+            llvm::is_contained(problem.ops[producer].absorbers, action.id);
+    }
+  }
+  return false;
+}
+
+/// Whether what absorbs others is not looked for beside `plan`: it would hardly
+/// save anything.
+static bool hasNothingToAbsorb(const planning::Problem &problem,
+                               const planning::Plan &plan) {
+  return llvm::any_of(
+             problem.ops,
+             [](const planning::Op &op) { return !op.absorbers.empty(); }) &&
+         !repeatsAbsorbable(problem, plan);
 }
 
 llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
@@ -133,8 +154,8 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
   double until = left && seconds ? std::max(*left - *seconds, 0.0) : 0;
   for (auto [number, planner] : llvm::enumerate(planners)) {
     if (best && !isSmallest &&
-        repeatsNothingAbsorbable(planner->getProblem().problem,
-                                 best->plan.solution.plan))
+        hasNothingToAbsorb(planner->getProblem().problem,
+                           best->plan.solution.plan))
       continue;
     if (left)
       planner->setTimeLimit(std::max(*getSecondsLeft() - until, 0.0) /
