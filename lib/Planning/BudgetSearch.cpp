@@ -181,7 +181,8 @@ llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, int64_t first,
     // Less would take even more time.
     if (!fitting.empty() && !mayBecomeFaster(*solution, thorough))
       return llvm::Error::success();
-    llvm::Expected<PackedPlan> packed = client.pack(solution->plan);
+    llvm::Expected<PackedPlan> packed =
+        client.pack(solution->plan, /*thorough=*/false);
     if (!packed)
       return packed.takeError();
     if (packed->arenaBytes > budget) {
@@ -333,8 +334,8 @@ llvm::Expected<BudgetSearch::Prefix> BudgetSearch::reach(int64_t arenaBytes) {
   }
 }
 
-llvm::Error BudgetSearch::addToList(const Plan &plan) {
-  llvm::Expected<PackedPlan> packed = client.pack(plan);
+llvm::Error BudgetSearch::addToList(const Plan &plan, bool thorough) {
+  llvm::Expected<PackedPlan> packed = client.pack(plan, thorough);
   if (!packed)
     return packed.takeError();
   list.push_back(std::move(*packed));
@@ -360,6 +361,9 @@ llvm::Error BudgetSearch::extendList() {
     return addRungs();
   case Part::Searches:
     return addSearches();
+  case Part::Thorough:
+    part = Part::Complete;
+    return addToList(Plan(getSmallest().plan), /*thorough=*/true);
   case Part::Complete:
     break;
   }
@@ -413,7 +417,7 @@ llvm::Error BudgetSearch::addSearches() {
     ++numSearches;
   llvm::append_range(list, fitting);
   if (searchStep == std::size(parts) || numSearches == maxSearches)
-    part = Part::Complete;
+    part = Part::Thorough;
   return llvm::Error::success();
 }
 

@@ -368,6 +368,8 @@ struct PackingTuning {
   /// all ranges so often, and keeps so much of the blame.
   static constexpr int64_t placementsBetweenRestarts = 16;
   static constexpr double blameKept = 0.8;
+  /// Packings of more ranges are not remembered.
+  static constexpr size_t mostCached = 4096;
 };
 
 /// Plans whose arena is within a budget (ArenaBudget.cpp).

@@ -55,7 +55,9 @@ public:
   virtual llvm::Expected<Solution> plan(const PlanRequest &request) = 0;
   /// The plan with the smallest peak known, counted in `way`.
   virtual llvm::Expected<FeasibilityCertificate> planSmallest(unsigned way) = 0;
-  virtual llvm::Expected<PackedPlan> pack(const Plan &plan) = 0;
+  /// Packs a plan, for little work unless `thorough`, which never leads to a
+  /// larger arena.
+  virtual llvm::Expected<PackedPlan> pack(const Plan &plan, bool thorough) = 0;
   /// What lies in the arena of `smallest`, the plan with the smallest known,
   /// where it is largest; lines of text.
   virtual llvm::Expected<std::string>
@@ -140,7 +142,7 @@ private:
   llvm::Error extendList();
   llvm::Error addRungs();
   llvm::Error addSearches();
-  llvm::Error addToList(const Plan &plan);
+  llvm::Error addToList(const Plan &plan, bool thorough = false);
   const PackedPlan &getSmallest() const;
 
   BudgetClient &client;
@@ -153,8 +155,9 @@ private:
   std::vector<std::optional<int64_t>> askedToFit;
 
   /// How far the list is: the smallest plans known, requests from those on
-  /// upwards, searches below the smallest so far.
-  enum class Part { Smallest, Rungs, Searches, Complete };
+  /// upwards, searches below the smallest so far; at last, the smallest of all
+  /// is packed thoroughly.
+  enum class Part { Smallest, Rungs, Searches, Thorough, Complete };
   Part part = Part::Smallest;
   /// Of each way: what its next request asks for, and whether there is one.
   struct Rungs {

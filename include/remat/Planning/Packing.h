@@ -53,6 +53,9 @@ struct PackingOptions {
   /// Bounds the search, in visits of a range or position: about a second. More
   /// work never leads to a larger arena.
   int64_t maxWork = 1'000'000'000;
+  /// The work of a search for one plan among many: about its first round, in
+  /// which it mostly finds what it finds at all.
+  static constexpr int64_t briefWork = 40'000'000;
   /// An arena of so many bytes is small enough: no smaller one is looked for,
   /// and if none is so small, this is proven if the work suffices, and no more
   /// is looked for either.

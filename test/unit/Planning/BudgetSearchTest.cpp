@@ -25,6 +25,8 @@ namespace {
 struct FakePlan {
   int64_t peak = 0, arena = 0, time = 0;
   bool optimal = false;
+  /// By how much the arena becomes smaller where it is packed thoroughly.
+  int64_t spared = 0;
 };
 
 /// The planner's answer to a number of bytes and a share of effort; none if it
@@ -46,6 +48,7 @@ public:
   /// What was asked, such as "0: 100 brief", with the time of the plan to
   /// start from if there was one.
   std::vector<std::string> log;
+  unsigned numThorough = 0;
 
   /// The log without what is asked for the list of plans.
   std::vector<std::string> getSearchLog() const {
@@ -88,9 +91,11 @@ public:
     certificate.smallestFeasible = ways[way].smallest.peak;
     return certificate;
   }
-  llvm::Expected<PackedPlan> pack(const Plan &plan) override {
+  llvm::Expected<PackedPlan> pack(const Plan &plan, bool thorough) override {
     const FakePlan &known = lookUp(plan);
-    return PackedPlan{plan, known.time, known.arena};
+    numThorough += thorough;
+    return PackedPlan{plan, known.time,
+                      known.arena - (thorough ? known.spared : 0)};
   }
   llvm::Expected<std::string>
   explainSmallest(const PackedPlan &smallest) override {
@@ -369,6 +374,28 @@ TEST(BudgetSearchTest, TheBytesOfTheSmallestPlanLeadToOthers) {
   ASSERT_TRUE(bool(found));
   EXPECT_EQ(found->arenaBytes, 80);
   EXPECT_EQ(found->time, 60);
+}
+
+TEST(BudgetSearchTest, TheSmallestPlanIsPackedThoroughly) {
+  auto plan = [](int64_t bytes, double) -> std::optional<FakePlan> {
+    if (bytes < 50)
+      return std::nullopt;
+    return FakePlan{bytes, bytes + 10, 10000 - bytes};
+  };
+  FakeClient client({{0, plan, {50, 60, 9950, false, /*spared=*/4}}});
+  BudgetSearch search(client, /*briefFirst=*/true);
+  // It counts for any budget, whatever is asked for first.
+  for (int64_t budget : {58, 56}) {
+    llvm::Expected<PackedPlan> found = search.planWithin(budget);
+    ASSERT_TRUE(bool(found)) << message(found.takeError());
+    EXPECT_EQ(found->arenaBytes, 56);
+  }
+  EXPECT_TRUE(search.planWithin(55).errorIsA<InfeasibleBudgetError>());
+  llvm::Expected<PackedPlan> smallest = search.planSmallest();
+  ASSERT_TRUE(bool(smallest)) << message(smallest.takeError());
+  EXPECT_EQ(smallest->arenaBytes, 56);
+  // Of all plans, it alone is.
+  EXPECT_EQ(client.numThorough, 1u);
 }
 
 TEST(BudgetSearchTest, TheSmallestPlanItselfIsTakenIfNothingIsBetter) {

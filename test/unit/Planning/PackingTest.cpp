@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Planning/PackingCache.h"
 #include "remat/Planning/PlanPacking.h"
 #include "remat/Planning/Simulator.h"
 
@@ -307,6 +308,31 @@ TEST(PackingTest, OverlapsAreFound) {
   EXPECT_EQ(findOverlap(ranges, {0, 0, 8, 0}), std::nullopt);
   EXPECT_EQ(findOverlap(ranges, {4, 0, 8, 0}), Pair(0, 2));
   EXPECT_EQ(findOverlap(ranges, {0, 4, 8, 0}), Pair(2, 1));
+}
+
+// The same packings, whatever was asked for before; what is not remembered
+// included.
+TEST(PackingTest, CachedPackingsAreThoseOfASearch) {
+  PackingCache cache;
+  std::vector<std::vector<LiveRange>> all;
+  for (unsigned seed : {1, 2, 3})
+    all.push_back(makeRandom(seed, 60, 30, 50));
+  all.push_back(all.front());
+  all.back().back().bytes += 1;
+  all.push_back(makeRandom(4, 5000, 3000, 50));
+  all.push_back({});
+  for (unsigned round : {0, 1})
+    for (const std::vector<LiveRange> &ranges : all)
+      for (int64_t work : {1'000, 2'000'000}) {
+        Packing direct = packLiveRanges(ranges, withWork(work));
+        const Packing &cached = cache.pack(ranges, work);
+        EXPECT_EQ(cached.offsets, direct.offsets) << round;
+        EXPECT_EQ(cached.totalBytes, direct.totalBytes) << round;
+        EXPECT_EQ(cached.lowerBytes, direct.lowerBytes) << round;
+      }
+  // Once is enough.
+  const Packing &first = cache.pack(all.front(), 1'000);
+  EXPECT_EQ(&cache.pack(all.front(), 1'000), &first);
 }
 
 // What a plan packs is what its simulation counts, with workspaces, and copies

@@ -46,12 +46,19 @@ void remat::sortByArea(SmallVectorImpl<const LiveBuffer *> &buffers) {
   });
 }
 
+/// One layout needs no packing twice.
 ArenaLayout::ArenaLayout(const GraphLiveness &liveness) {
+  planning::PackingCache cache;
+  *this = ArenaLayout(liveness, cache);
+}
+
+ArenaLayout::ArenaLayout(const GraphLiveness &liveness,
+                         planning::PackingCache &cache, int64_t maxWork) {
   auto pack = [&](ArrayRef<const LiveBuffer *> group) {
     std::vector<planning::LiveRange> ranges;
     for (const LiveBuffer *buffer : group)
       ranges.push_back({buffer->bytes, buffer->begin, buffer->end});
-    planning::Packing packing = planning::packLiveRanges(ranges);
+    const planning::Packing &packing = cache.pack(ranges, maxWork);
     buffers.append(group.begin(), group.end());
     for (int64_t offset : packing.offsets)
       offsets.push_back(arenaBytes + offset);

@@ -55,9 +55,10 @@ llvm::Error remat::setLimits(GraphProblem &graphProblem,
 }
 
 GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options,
-                           bool mayPack, bool mayAbsorb)
-    : graph(graph), options(options), graphProblem(graph, options.reorder),
-      problem(graphProblem.problem) {
+                           planning::PackingCache &cache, bool mayPack,
+                           bool mayAbsorb)
+    : graph(graph), options(options), cache(cache),
+      graphProblem(graph, options.reorder), problem(graphProblem.problem) {
   // A stored plan says how fast the link was that it is for.
   if (options.linkBandwidth == targetBandwidth)
     this->options.linkBandwidth = graphProblem.target.getLinkBandwidth();
@@ -128,7 +129,7 @@ llvm::Error GraphPlanner::prepare() {
   if (!solution)
     return solution.takeError();
   saveAll = std::move(solution->plan);
-  llvm::Expected<Outcome> keepingAll = tryOut(saveAll);
+  llvm::Expected<Outcome> keepingAll = tryOut(saveAll, allPackingWork);
   if (!keepingAll)
     return keepingAll.takeError();
   saveAllPeak = keepingAll->peakBytes;
@@ -139,12 +140,13 @@ llvm::Error GraphPlanner::prepare() {
 
 llvm::Expected<GraphPlan> GraphPlanner::evaluate(planning::Plan plan,
                                                  std::optional<int64_t> budget,
-                                                 StringRef planner) {
+                                                 StringRef planner,
+                                                 int64_t packingWork) {
   llvm::Expected<planning::Solution> solution =
       planning::evaluatePlan(problem, std::move(plan), planner);
   if (!solution)
     return solution.takeError();
-  llvm::Expected<Outcome> outcome = tryOut(solution->plan);
+  llvm::Expected<Outcome> outcome = tryOut(solution->plan, packingWork);
   if (!outcome)
     return outcome.takeError();
   GraphPlan found;
@@ -165,6 +167,16 @@ llvm::Expected<GraphPlan> GraphPlanner::evaluate(planning::Plan plan,
   return found;
 }
 
+llvm::Error GraphPlanner::settle(GraphPlan &plan) {
+  if (getPackingWork(/*thorough=*/true) == allPackingWork)
+    return llvm::Error::success();
+  llvm::Expected<Outcome> outcome = tryOut(plan.solution.plan, allPackingWork);
+  if (!outcome)
+    return outcome.takeError();
+  plan.arenaBytes = outcome->arenaBytes;
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::optional<GraphPlan>> GraphPlanner::planSaveAll() {
   if (!mayKeepAll())
     return std::nullopt;
@@ -181,7 +193,8 @@ llvm::Expected<GraphPlan> GraphPlanner::planUnlimited() {
     return solution.takeError();
   raiseBound(solution->lowerBound, solution->proof);
   cutShort = solution->cutShort;
-  llvm::Expected<Released> released = release(solution->plan, 0);
+  llvm::Expected<Released> released =
+      release(solution->plan, 0, /*thorough=*/true);
   if (!released)
     return released.takeError();
   return evaluate(std::move(released->plan), std::nullopt, solution->solver);
@@ -273,10 +286,12 @@ llvm::Expected<GraphPlan> GraphPlanner::planBudget(bool isSmallest,
     if (mayKeep && saveAllArena <= limit)
       return evaluate(saveAll, saveAllArena, "save-all");
   }
-  llvm::Expected<Released> released = release(found->plan, limit);
+  llvm::Expected<Released> released =
+      release(found->plan, limit, /*thorough=*/true);
   if (!released)
     return released.takeError();
-  return evaluate(std::move(released->plan), limit, options.planner);
+  return evaluate(std::move(released->plan), limit, options.planner,
+                  getPackingWork(/*thorough=*/true));
 }
 
 llvm::Expected<GraphPlan>
@@ -475,7 +490,7 @@ static std::string describePeak(GraphOp graph) {
 
 llvm::Expected<std::string>
 GraphPlanner::explainSmallest(const planning::PackedPlan &smallest) {
-  llvm::Expected<Outcome> outcome = tryOut(smallest.plan);
+  llvm::Expected<Outcome> outcome = tryOut(smallest.plan, allPackingWork);
   if (!outcome)
     return outcome.takeError();
   std::string evidence = describePeak(*outcome->graph);
@@ -531,7 +546,7 @@ GraphPlanner::apply(const planning::Plan &plan) {
 
 /// Does with a plan what follows on planning, on a copy of the graph.
 llvm::Expected<GraphPlanner::Outcome>
-GraphPlanner::tryOut(const planning::Plan &plan) {
+GraphPlanner::tryOut(const planning::Plan &plan, int64_t packingWork) {
   llvm::Expected<OwningOpRef<GraphOp>> planned = apply(plan);
   if (!planned)
     return planned.takeError();
@@ -539,7 +554,7 @@ GraphPlanner::tryOut(const planning::Plan &plan) {
     assignBuffers(**planned, graph->getParentOfType<ModuleOp>());
   GraphLiveness liveness(**planned);
   return Outcome{std::move(*planned), liveness.peak(MemorySpace::Arena).bytes,
-                 ArenaLayout(liveness).arenaBytes};
+                 ArenaLayout(liveness, cache, packingWork).arenaBytes};
 }
 
 llvm::Expected<OwningOpRef<GraphOp>>

@@ -37,7 +37,9 @@ class GraphPlanner : private planning::BudgetClient {
 public:
   /// Without `mayPack`, values have no packed forms, and without `mayAbsorb` no
   /// task absorbs others, whatever the graph offers.
-  GraphPlanner(GraphOp graph, const PlanOptions &options, bool mayPack = true,
+  /// `cache` outlives the planner.
+  GraphPlanner(GraphOp graph, const PlanOptions &options,
+               planning::PackingCache &cache, bool mayPack = true,
                bool mayAbsorb = true);
 
   /// Lets searches end after so many seconds from now. What they do up to there
@@ -55,10 +57,15 @@ public:
   /// The best plan that is found for a budget.
   llvm::Expected<GraphPlan> plan(const planning::BudgetRequest &budget);
   /// What is known of `plan`, which may come from anywhere: one that is illegal
-  /// is an error.
+  /// is an error. Packs for as much work as what compiles the plan.
   llvm::Expected<GraphPlan> evaluate(planning::Plan plan,
                                      std::optional<int64_t> budget,
-                                     llvm::StringRef planner);
+                                     llvm::StringRef planner) {
+    return evaluate(std::move(plan), budget, planner, allPackingWork);
+  }
+  /// Lets `plan`, which may have been packed for a part of the effort, be
+  /// packed for as much work as what compiles it.
+  llvm::Error settle(GraphPlan &plan);
   const GraphProblem &getProblem() const { return graphProblem; }
 
   /// Whether there is no time for another plan.
@@ -72,6 +79,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
+  static constexpr int64_t allPackingWork = planning::PackingOptions().maxWork;
 
   /// What becomes of a plan when buffers are assigned and placed.
   struct Outcome {
@@ -99,8 +107,8 @@ private:
   plan(const planning::PlanRequest &request) override;
   llvm::Expected<planning::FeasibilityCertificate>
   planSmallest(unsigned way) override;
-  llvm::Expected<planning::PackedPlan>
-  pack(const planning::Plan &plan) override;
+  llvm::Expected<planning::PackedPlan> pack(const planning::Plan &plan,
+                                            bool thorough) override;
   llvm::Expected<std::string>
   explainSmallest(const planning::PackedPlan &smallest) override;
   double getGap() const override { return options.solver.gap; }
@@ -119,22 +127,30 @@ private:
   llvm::Expected<GraphPlan> planBudget(bool isSmallest, int64_t bytes);
   llvm::Error settleDonations(GraphOp planned);
   using Found = llvm::Expected<planning::PackedPlan>;
+  int64_t getPackingWork(bool thorough) const;
+  llvm::Expected<GraphPlan> evaluate(planning::Plan plan,
+                                     std::optional<int64_t> budget,
+                                     llvm::StringRef planner,
+                                     int64_t packingWork);
   Found searchFor(std::optional<int64_t> budget, double effortScale);
   Found searchUntilDeadline(std::optional<int64_t> budget);
   planning::PackedPlan improve(planning::BudgetSearch &search,
                                planning::PackedPlan best, int64_t budget);
   llvm::Expected<mlir::OwningOpRef<GraphOp>> apply(const planning::Plan &plan);
-  llvm::Expected<Outcome> tryOut(const planning::Plan &plan);
+  llvm::Expected<Outcome> tryOut(const planning::Plan &plan,
+                                 int64_t packingWork);
 
   /// A plan that is packed, and its peak: in the arena, and as planners count.
   struct Released : planning::PackedPlan {
     int64_t peakBytes = 0, plannedPeak = 0;
   };
-  llvm::Expected<Released> tryOutTimed(planning::Plan plan);
-  llvm::Expected<Released> release(const planning::Plan &plan, int64_t limit);
+  llvm::Expected<Released> tryOutTimed(planning::Plan plan, bool thorough);
+  llvm::Expected<Released> release(const planning::Plan &plan, int64_t limit,
+                                   bool thorough);
 
   GraphOp graph;
   PlanOptions options;
+  planning::PackingCache &cache;
   Clock::time_point start = Clock::now();
   std::optional<Clock::time_point> deadline;
   GraphProblem graphProblem;

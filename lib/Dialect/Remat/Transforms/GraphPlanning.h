@@ -16,7 +16,7 @@
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 #include "remat/Dialect/Remat/Transforms/TaskNames.h"
-#include "remat/Planning/Packing.h"
+#include "remat/Planning/PackingCache.h"
 #include "remat/Planning/Plan.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -233,6 +233,9 @@ struct SpaceRanges {
 /// what later calls need is at the beginning.
 struct ArenaLayout {
   explicit ArenaLayout(const GraphLiveness &liveness);
+  /// The same with packings from `cache`, for each at most `maxWork`.
+  ArenaLayout(const GraphLiveness &liveness, planning::PackingCache &cache,
+              int64_t maxWork = planning::PackingOptions().maxWork);
 
   llvm::SmallVector<const LiveBuffer *> buffers;
   /// One for each buffer.

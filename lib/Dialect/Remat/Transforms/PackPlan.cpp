@@ -19,13 +19,23 @@
 using namespace mlir;
 using namespace remat;
 
+/// The work of packing one plan: a small part of what compiling takes for plans
+/// of which most are not taken, else as much as the effort is for.
+int64_t GraphPlanner::getPackingWork(bool thorough) const {
+  constexpr int64_t brief = planning::PackingOptions::briefWork;
+  if (!thorough)
+    return brief;
+  double share = std::min(options.solver.effort, 1.0);
+  return std::max(brief, int64_t(share * double(allPackingWork)));
+}
+
 llvm::Expected<GraphPlanner::Released>
-GraphPlanner::tryOutTimed(planning::Plan plan) {
+GraphPlanner::tryOutTimed(planning::Plan plan, bool thorough) {
   llvm::Expected<planning::Simulation> simulation =
       planning::simulate(problem, plan);
   if (!simulation)
     return simulation.takeError();
-  llvm::Expected<Outcome> outcome = tryOut(plan);
+  llvm::Expected<Outcome> outcome = tryOut(plan, getPackingWork(thorough));
   if (!outcome)
     return outcome.takeError();
   Released packed;
@@ -41,8 +51,10 @@ GraphPlanner::tryOutTimed(planning::Plan plan) {
 /// needs without them, or in `limit` bytes if these are more. With releases, no
 /// plan becomes slower.
 llvm::Expected<GraphPlanner::Released>
-GraphPlanner::release(const planning::Plan &plan, int64_t limit) {
-  llvm::Expected<Released> best = tryOutTimed(planning::keepReleases(plan, 0));
+GraphPlanner::release(const planning::Plan &plan, int64_t limit,
+                      bool thorough) {
+  llvm::Expected<Released> best =
+      tryOutTimed(planning::keepReleases(plan, 0), thorough);
   if (!best)
     return best;
   limit = std::max(limit, best->arenaBytes);
@@ -53,7 +65,7 @@ GraphPlanner::release(const planning::Plan &plan, int64_t limit) {
   for (size_t count = tooMany - 1; count > fitting;
        count = (fitting + tooMany) / 2) {
     llvm::Expected<Released> packed =
-        tryOutTimed(planning::keepReleases(most, count));
+        tryOutTimed(planning::keepReleases(most, count), thorough);
     bool fits =
         packed && packed->arenaBytes <= limit && packed->time < best->time;
     (fits ? fitting : tooMany) = count;
@@ -66,8 +78,8 @@ GraphPlanner::release(const planning::Plan &plan, int64_t limit) {
 }
 
 llvm::Expected<planning::PackedPlan>
-GraphPlanner::pack(const planning::Plan &plan) {
-  llvm::Expected<Released> packed = release(plan, 0);
+GraphPlanner::pack(const planning::Plan &plan, bool thorough) {
+  llvm::Expected<Released> packed = release(plan, 0, thorough);
   if (!packed)
     return packed.takeError();
   int64_t arena = packed->arenaBytes, time = packed->time;

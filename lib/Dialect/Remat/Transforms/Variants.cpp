@@ -62,7 +62,7 @@ collectVariants(const GraphProblem &graphProblem, const PlanOptions &options) {
 Variants::Variants(GraphOp graph, const PlanOptions &options)
     : graph(graph), options(options), repeated(graph) {
   if (options.stored) {
-    planners.push_back(std::make_unique<GraphPlanner>(graph, options));
+    planners.push_back(std::make_unique<GraphPlanner>(graph, options, cache));
     return;
   }
   GraphProblem graphProblem(graph);
@@ -71,11 +71,11 @@ Variants::Variants(GraphOp graph, const PlanOptions &options)
     bool mayAbsorb = !graphProblem.absorptions.empty();
     if (mayPack)
       planners.push_back(std::make_unique<GraphPlanner>(
-          graph, variant, /*mayPack=*/false, /*mayAbsorb=*/false));
+          graph, variant, cache, /*mayPack=*/false, /*mayAbsorb=*/false));
     if (mayAbsorb)
       planners.push_back(std::make_unique<GraphPlanner>(
-          graph, variant, /*mayPack=*/true, /*mayAbsorb=*/false));
-    planners.push_back(std::make_unique<GraphPlanner>(graph, variant));
+          graph, variant, cache, /*mayPack=*/true, /*mayAbsorb=*/false));
+    planners.push_back(std::make_unique<GraphPlanner>(graph, variant, cache));
   }
 }
 
@@ -171,8 +171,11 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
     if (llvm::Error other = keepClosest(found.takeError(), failure))
       return std::move(other);
   }
-  if (best)
+  if (best) {
+    if (llvm::Error error = best->planner->settle(best->plan))
+      return std::move(error);
     return std::move(*best);
+  }
   if (isInterrupted())
     return llvm::createStringError(
         "interrupted before a plan within the budget was found");

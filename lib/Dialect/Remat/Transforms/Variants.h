@@ -68,6 +68,8 @@ private:
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
   RepeatedTasks repeated;
+  /// Of all planners.
+  planning::PackingCache cache;
   llvm::SmallVector<std::unique_ptr<GraphPlanner>> planners;
 };
 
