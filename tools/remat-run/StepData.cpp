@@ -42,7 +42,8 @@ static Expected<Tensor> makeSum(const remat_tensor_info &info,
 /// is the same `part`.
 static Expected<Tensor> repeat(const Tensor &part,
                                const remat_tensor_info &info) {
-  Tensor whole(info);
+  // Its elements may be converted later.
+  Tensor whole(part.getDtype(), ArrayRef(info.dims, info.rank));
   if (!whole.isAllocated())
     return makeError("no memory for argument '" + Twine(info.name) + "'");
   auto *data = static_cast<char *>(whole.getData());
