@@ -408,14 +408,14 @@ func.func @gradients(%d: tensor<6x4xf32>, %w: tensor<4x8xf32>, %h: tensor<2x3x8x
 #c = affine_map<(i, j, k) -> (i, j)>
 #t = affine_map<(i, j, k) -> (k, i)>
 
-// Sums along the other dimension, of squares, of a factor of another phase, and one that is read before the product is
-// there; a derivative with another constant, whose product is a task of its own.
+// Sums along the other dimension, of squares, of a factor of another phase, and one that the product itself is made of; a
+// derivative with another constant, whose product is a task of its own.
 // TASKS-LABEL: remat.graph @other_gradients
 // TASKS-NOT: :2 = remat.task
 // TASKS: remat.task 6
 module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
-func.func @other_gradients(%d: tensor<6x4xf32>, %w: tensor<4x8xf32>, %h: tensor<6x8xf32>, %x: tensor<6x8xf32>, %y: tensor<6x8xf32>)
-    -> (tensor<6x8xf32>, tensor<6xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>) {
+func.func @other_gradients(%d: tensor<6x4xf32>, %w: tensor<4x8xf32>, %h: tensor<6x8xf32>, %x: tensor<6x8xf32>, %y: tensor<6x8xf32>,
+    %v: tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<6xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
   %one = arith.constant 1.0 : f32
   %half = arith.constant 0.5 : f32
   %zero = arith.constant dense<0.0> : tensor<6x8xf32>
@@ -453,7 +453,7 @@ func.func @other_gradients(%d: tensor<6x4xf32>, %w: tensor<4x8xf32>, %h: tensor<
     linalg.yield %n : f32
   } -> tensor<8xf32>
   %s3 = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
-      ins(%x : tensor<6x8xf32>) outs(%bias : tensor<8xf32>) {
+      ins(%v : tensor<6x8xf32>) outs(%bias : tensor<8xf32>) {
   ^bb0(%q: f32, %o: f32):
     %n = arith.addf %o, %q : f32
     linalg.yield %n : f32
@@ -465,13 +465,49 @@ func.func @other_gradients(%d: tensor<6x4xf32>, %w: tensor<4x8xf32>, %h: tensor<
     linalg.yield %n : f32
   } -> tensor<6x8xf32>
   %dw = linalg.contract indexing_maps = [#t, #b, #c] ins(%x, %y : tensor<6x8xf32>, tensor<6x8xf32>) outs(%weight : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %dv = linalg.contract indexing_maps = [#t, #b, #c] ins(%z, %v : tensor<6x8xf32>, tensor<6x8xf32>) outs(%weight : tensor<8x8xf32>) -> tensor<8x8xf32>
   %2 = linalg.generic {indexing_maps = [#ij, #ij, #ij], iterator_types = ["parallel", "parallel"]}
       ins(%g, %z : tensor<6x8xf32>, tensor<6x8xf32>) outs(%e : tensor<6x8xf32>) {
   ^bb0(%q: f32, %r: f32, %o: f32):
     %n = arith.addf %q, %r : f32
     linalg.yield %n : f32
   } -> tensor<6x8xf32>
-  return %2, %s0, %s1, %s2, %dw : tensor<6x8xf32>, tensor<6xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>
+  return %2, %s0, %s1, %s2, %dw, %dv : tensor<6x8xf32>, tensor<6xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+}
+}
+
+// -----
+
+#i = affine_map<(i) -> (i)>
+#ij = affine_map<(i, j) -> (i, j)>
+#j = affine_map<(i, j) -> (j)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+#t = affine_map<(i, j, k) -> (k, i)>
+
+// A gradient of a bias that is read, by an update, say, in front of the product: the product moves there.
+// TASKS-LABEL: remat.graph @read_before_product
+// TASKS: %[[SUMS:[0-9]+]]:2 = remat.task 0 @matmul_sum(%arg0, %arg1)
+// TASKS: remat.task 1 {{.*}}(%arg2, %[[SUMS]]#1)
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+func.func @read_before_product(%x: tensor<6x8xf32>, %y: tensor<6x8xf32>, %old: tensor<8xf32>) -> (tensor<8xf32>, tensor<8x8xf32>) {
+  %weight = arith.constant dense<0.0> : tensor<8x8xf32>
+  %bias = arith.constant dense<0.0> : tensor<8xf32>
+  %e = tensor.empty() : tensor<8xf32>
+  %sums = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%y : tensor<6x8xf32>) outs(%bias : tensor<8xf32>) {
+  ^bb0(%q: f32, %o: f32):
+    %n = arith.addf %o, %q : f32
+    linalg.yield %n : f32
+  } -> tensor<8xf32>
+  %new = linalg.generic {indexing_maps = [#i, #i, #i], iterator_types = ["parallel"]}
+      ins(%old, %sums : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %n = arith.subf %q, %r : f32
+    linalg.yield %n : f32
+  } -> tensor<8xf32>
+  %dw = linalg.contract indexing_maps = [#t, #b, #c] ins(%x, %y : tensor<6x8xf32>, tensor<6x8xf32>) outs(%weight : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %new, %dw : tensor<8xf32>, tensor<8x8xf32>
 }
 }
 

@@ -265,8 +265,33 @@ static bool moveBehind(Operation *op, Operation *place) {
   return true;
 }
 
+/// Puts `op` in front of `place`, with all that it needs and that costs
+/// nothing; false, and nothing is moved, if it needs something else from there.
+static bool moveAhead(Operation *op, Operation *place) {
+  SetVector<Operation *> needed;
+  needed.insert(op);
+  for (unsigned i = 0; i < needed.size(); ++i)
+    for (Value value : getReadValues(needed[i])) {
+      Operation *source = value.getDefiningOp();
+      if (!source || source->getBlock() != op->getBlock() ||
+          (source != place && source->isBeforeInBlock(place)))
+        continue;
+      if (source == place ||
+          (!isViewOp(source) && !isClonedIntoKernels(source)))
+        return false;
+      needed.insert(source);
+    }
+  SmallVector<Operation *> inOrder = llvm::to_vector(needed);
+  llvm::sort(inOrder,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *one : inOrder)
+    one->moveBefore(place);
+  return true;
+}
+
 /// Puts `sum` behind `place`, with which it shares a call then. What reads it
-/// stays behind it.
+/// stays behind it. Where that stands in front of `place`, as an update by a
+/// gradient may, `place` moves.
 static bool moveSums(Operation *sum, Operation *place) {
   if (place->isBeforeInBlock(sum))
     return moveBehind(sum, place);
@@ -274,9 +299,10 @@ static bool moveSums(Operation *sum, Operation *place) {
     Operation *reader = sum->getBlock()->findAncestorOpInBlock(*user);
     return !reader || !place->isBeforeInBlock(reader);
   });
-  if (!isReadBefore)
-    sum->moveAfter(place);
-  return !isReadBefore;
+  if (isReadBefore)
+    return moveAhead(place, sum);
+  sum->moveAfter(place);
+  return true;
 }
 
 /// Whether both are computed in the same phase, and nobody has asked for
