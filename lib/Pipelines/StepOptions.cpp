@@ -78,10 +78,8 @@ Error remat::checkStepOptions(const StepOptions &options) {
       options.assumedBatch == 0 && !options.batchArguments.empty())
     return createStringError("'batch-arguments' has no effect without "
                              "'microbatches' or 'split-batch'");
-  if (options.foldLayers != LayerFolding::Never &&
-      (options.microbatches > 1 || options.splitBatch != 1))
-    return createStringError("'fold-layers' excludes 'microbatches' and "
-                             "'split-batch'");
+  if (options.foldLayers != LayerFolding::Never && options.splitBatch != 1)
+    return createStringError("'fold-layers' excludes 'split-batch'");
   if (options.foldLayers != LayerFolding::Never &&
       options.sliceRows == StepOptions::planSliceRows)
     return createStringError("'fold-layers' excludes 'slice-rows=auto'");

@@ -360,7 +360,11 @@ void OptimizedFunction::updateWeights() {
     emitUpdate(builder, loc, options, update, numbers);
   }
   for (auto &[loop, lists] : loops)
-    updateInLoop(loop, lists, loc, options, numbers, updated);
+    updateInLoop(loop, lists, loc, numbers, updated,
+                 [&](OpBuilder &inside, WeightUpdate &update,
+                     const StepNumbers &passed) {
+                   emitUpdate(inside, loc, options, update, passed);
+                 });
   for (auto [before, after] : llvm::zip_equal(given, updated))
     returnUpdate(before, after);
 }

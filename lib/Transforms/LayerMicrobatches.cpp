@@ -22,6 +22,7 @@
 #include "remat/Dialect/Remat/IR/BufferTypes.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Utils/Builders.h"
@@ -481,12 +482,23 @@ struct LayerMicrobatches
         return;
       target = addAlternative(*target, "_layers");
     }
-    LayerLoops loops(*target, parts, numbers, inputs);
-    if (failed(loops.findLayers(/*explains=*/true)))
+    auto rewrite = [&](func::FuncOp function) {
+      LayerLoops loops(function, parts, numbers, inputs);
+      if (failed(loops.findLayers(/*explains=*/true)))
+        return failure();
+      loops.rewrite();
+      function->setAttr(RematDialect::microbatchOrderAttrName,
+                        StringAttr::get(&getContext(), "layers"));
+      return success();
+    };
+    if (failed(rewrite(*target)))
       return signalPassFailure();
-    loops.rewrite();
-    (*target)->setAttr(RematDialect::microbatchOrderAttrName,
-                       StringAttr::get(&getContext(), "layers"));
+    // Those of the function as it was have their parts one after the other.
+    if (alternative)
+      return;
+    for (FunctionOpInterface other : findAlternatives(*target))
+      if (failed(rewrite(cast<func::FuncOp>(other.getOperation()))))
+        return signalPassFailure();
   }
 };
 } // namespace

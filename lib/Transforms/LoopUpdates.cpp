@@ -107,8 +107,8 @@ namespace {
 /// Puts updates into the body of one loop.
 class LoopUpdater {
 public:
-  LoopUpdater(LoopOp loop, Location loc, const OptimizerOptions &options)
-      : loop(loop), loc(loc), options(options), body(lookupBody(loop)),
+  LoopUpdater(LoopOp loop, Location loc, EmitUpdate emit)
+      : loop(loop), loc(loc), emit(emit), body(lookupBody(loop)),
         terminator(body.front().getTerminator()), outside(loop),
         inside(terminator), invariants(loop.getInvariants()),
         slices(loop.getSlices()), types(loop.getResultTypes()) {}
@@ -139,11 +139,12 @@ private:
   BlockArgument addArgument(unsigned place, Type type);
   BlockArgument slice(ArrayRef<Value> elements);
   void returnInPlace(BlockArgument argument, unsigned result);
+  Type getStackType(Value element) const;
   unsigned addResult(BlockArgument argument, Value value);
 
   LoopOp loop;
   Location loc;
-  const OptimizerOptions &options;
+  EmitUpdate emit;
   func::FuncOp body;
   Operation *terminator;
   OpBuilder outside, inside;
@@ -194,13 +195,18 @@ void LoopUpdater::returnInPlace(BlockArgument argument, unsigned result) {
                   inside.getI64IntegerAttr(result));
 }
 
+/// What the loop makes of what the body returns for each iteration.
+Type LoopUpdater::getStackType(Value element) const {
+  auto type = cast<RankedTensorType>(element.getType());
+  SmallVector<int64_t> shape = {int64_t(LoopOp(loop).getCount())};
+  llvm::append_range(shape, type.getShape());
+  return type.clone(shape);
+}
+
 /// Returns `value` as one more result, in the buffer of `argument`.
 unsigned LoopUpdater::addResult(BlockArgument argument, Value value) {
   unsigned result = types.size();
-  auto element = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape = {int64_t(loop.getCount())};
-  llvm::append_range(shape, element.getShape());
-  types.push_back(element.clone(shape));
+  types.push_back(getStackType(value));
   terminator->insertOperands(result, value);
   returnInPlace(argument, result);
   return result;
@@ -240,12 +246,15 @@ void LoopUpdater::update(const LoopWeights &weights,
     inside.setInsertionPointAfter(maker);
   else
     inside.setInsertionPoint(terminator);
-  emitUpdate(inside, loc, options, inner, passed);
+  emit(inside, inner, passed);
   for (Operation &op : body.front())
     if (maker && !before.contains(&op))
       copyBackward(maker, &op);
 
   terminator->setOperand(result, inner.weight);
+  types[result] = getStackType(inner.weight);
+  for (Value element : gradients.getElements())
+    element.setType(inner.weight.getType());
   returnInPlace(weight, result);
   made.push_back({weights.numbers, std::nullopt, /*isMaster=*/false, result});
   for (auto [number, argument] : llvm::enumerate(state))
@@ -294,10 +303,10 @@ void LoopUpdater::setNewValues(MutableArrayRef<WeightUpdate> updates) {
 }
 
 void remat::updateInLoop(LoopOp loop, ArrayRef<LoopWeights> weights,
-                         Location loc, const OptimizerOptions &options,
-                         const StepNumbers &numbers,
-                         MutableArrayRef<WeightUpdate> updates) {
-  LoopUpdater updater(loop, loc, options);
+                         Location loc, const StepNumbers &numbers,
+                         MutableArrayRef<WeightUpdate> updates,
+                         EmitUpdate emit) {
+  LoopUpdater updater(loop, loc, emit);
   updater.passNumbers(numbers);
   for (const LoopWeights &some : weights)
     updater.update(some, updates);

@@ -29,13 +29,18 @@ llvm::MapVector<LoopOp, llvm::SmallVector<LoopWeights>>
 findLoopWeights(llvm::ArrayRef<mlir::Value> gradients,
                 llvm::ArrayRef<mlir::Value> weights);
 
-/// Lets the body of `loop` update `weights`: in place of their gradients the
-/// loop then makes the new weights, and with them their new state. Of
-/// `updates`, which are in the order of numbers, these become the new values.
+/// Emits an update and makes weight, state and master the new ones. The numbers
+/// are those that the caller has given, where they can be read.
+using EmitUpdate = llvm::function_ref<void(mlir::OpBuilder &, WeightUpdate &,
+                                           const StepNumbers &)>;
+
+/// Lets the body of `loop` update `weights` by `emit`: in place of their
+/// gradients the loop then makes the new weights, which may be of another type,
+/// and with them their new state. Of `updates`, which are in the order of
+/// numbers, these become the new values.
 void updateInLoop(LoopOp loop, llvm::ArrayRef<LoopWeights> weights,
-                  mlir::Location loc, const OptimizerOptions &options,
-                  const StepNumbers &numbers,
-                  llvm::MutableArrayRef<WeightUpdate> updates);
+                  mlir::Location loc, const StepNumbers &numbers,
+                  llvm::MutableArrayRef<WeightUpdate> updates, EmitUpdate emit);
 
 } // namespace remat
 

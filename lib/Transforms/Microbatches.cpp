@@ -12,11 +12,13 @@
 #include "remat/Transforms/Passes.h"
 
 #include "BatchParts.h"
+#include "LoopUpdates.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Utils/Builders.h"
 
 namespace remat {
@@ -39,13 +41,18 @@ public:
 private:
   func::FuncOp writePart();
   void writeStep(func::FuncOp part);
+  Value addShare(OpBuilder &builder, Value sum, Value value);
+  void addShares(func::FuncOp part);
 
   OpBuilder builder;
+  /// Numbers of those results and arguments of a part that are sums of means.
+  SmallVector<unsigned> sums;
 };
 } // namespace
 
 /// The body of the loop. Arguments: sums of means and what is carried, in the
-/// order of the results; the invariants; the parts.
+/// order of the results; the invariants; the parts. In the place of sums it
+/// returns what the part gives.
 func::FuncOp PartLoop::writePart() {
   func::FuncOp part = function.clone();
   part.setName((function.getName() + "_part").str());
@@ -64,7 +71,6 @@ func::FuncOp PartLoop::writePart() {
   };
   builder.setInsertionPoint(terminator);
   SmallVector<Value> carried, stacked;
-  SmallVector<unsigned> sums;
   DenseSet<int64_t> moved;
   for (auto [number, kind] : llvm::enumerate(kinds)) {
     Value result = terminator->getOperand(number);
@@ -81,16 +87,8 @@ func::FuncOp PartLoop::writePart() {
     auto type = cast<RankedTensorType>(result.getType());
     Type element = getSumElement(type.getElementType());
     sums.push_back(carried.size());
-    BlockArgument sum = block.addArgument(type.clone(element), loc);
-    carried.push_back(createElementwise(
-        builder, loc, {sum, result}, type.clone(element),
-        [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-          Value share = arith::ConstantOp::create(
-              nested, loc, nested.getFloatAttr(element, 1.0 / double(parts)));
-          Value term = arith::MulFOp::create(
-              nested, loc, convertFloats(nested, loc, args[1], element), share);
-          return arith::AddFOp::create(nested, loc, args[0], term);
-        }));
+    block.addArgument(type.clone(element), loc);
+    carried.push_back(result);
   }
   for (unsigned number = 0; number < numBefore; ++number)
     if (!moved.contains(number) && !isBatch(number))
@@ -106,6 +104,55 @@ func::FuncOp PartLoop::writePart() {
     part.setArgAttr(number, RematDialect::donatedAttrName,
                     builder.getI64IntegerAttr(number));
   return part;
+}
+
+/// What `sum` is with the share that a part has with its `value`.
+Value PartLoop::addShare(OpBuilder &builder, Value sum, Value value) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  Type element = type.getElementType();
+  return createElementwise(
+      builder, loc, {sum, value}, type,
+      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+        Value share = arith::ConstantOp::create(
+            nested, loc, nested.getFloatAttr(element, 1.0 / double(parts)));
+        Value term = arith::MulFOp::create(
+            nested, loc, convertFloats(nested, loc, args[1], element), share);
+        return arith::AddFOp::create(nested, loc, args[0], term);
+      });
+}
+
+/// Lets `part` return the sums. A loop of layers adds to those of a layer in
+/// the iteration that makes its gradients, so that the gradients of all layers
+/// do not exist together.
+void PartLoop::addShares(func::FuncOp part) {
+  Operation *terminator = part.front().getTerminator();
+  SmallVector<WeightUpdate> updates;
+  SmallVector<Value> values, before;
+  for (unsigned number : sums) {
+    before.push_back(part.getArgument(number));
+    values.push_back(terminator->getOperand(number));
+    updates.push_back({before.back(), values.back(), {}, {}});
+  }
+  auto emit = [&](OpBuilder &builder, WeightUpdate &update,
+                  const StepNumbers &) {
+    update.weight = addShare(builder, update.weight, update.gradient);
+  };
+  auto loops = findLoopWeights(values, before);
+  BitVector isInLoop(sums.size());
+  for (auto &[loop, lists] : loops)
+    for (const LoopWeights &list : lists)
+      for (unsigned number : list.numbers)
+        isInLoop.set(number);
+  builder.setInsertionPoint(terminator);
+  for (auto [number, update] : llvm::enumerate(updates))
+    if (!isInLoop.test(number))
+      emit(builder, update, {});
+  for (auto &[loop, lists] : loops)
+    updateInLoop(loop, lists, loc, /*numbers=*/{}, updates, emit);
+  for (auto [number, update] : llvm::zip_equal(sums, updates))
+    terminator->setOperand(number, update.weight);
+  part.setFunctionType(builder.getFunctionType(part.front().getArgumentTypes(),
+                                               terminator->getOperandTypes()));
 }
 
 void PartLoop::writeStep(func::FuncOp part) {
@@ -167,7 +214,10 @@ LogicalResult PartLoop::run() {
       differentiated.insert(of.getInt());
   if (failed(findBatch(differentiated)) || failed(classifyResults()))
     return failure();
-  writeStep(writePart());
+  func::FuncOp part = writePart();
+  writeStep(part);
+  // Bodies of loops in the function belong to the part alone now.
+  addShares(part);
   return success();
 }
 
@@ -183,7 +233,13 @@ struct Microbatches : remat::impl::MicrobatchesPassBase<Microbatches> {
     SmallVector<int64_t> numbers =
         llvm::to_vector(llvm::iterator_range(arguments));
     if (failed(PartLoop(*target, parts, numbers).run()))
-      signalPassFailure();
+      return signalPassFailure();
+    for (FunctionOpInterface other : findAlternatives(*target)) {
+      auto function = cast<func::FuncOp>(other.getOperation());
+      bool isDone = function->hasAttr(RematDialect::microbatchOrderAttrName);
+      if (!isDone && failed(PartLoop(function, parts, numbers).run()))
+        return signalPassFailure();
+    }
   }
 };
 } // namespace

@@ -314,9 +314,9 @@ static Expected<RunReport> runSmallest(const Model &model,
 }
 
 /// The table's last line: whether the budget changed any bit of the results. In
-/// another order of the parts of a batch, or other slices of wide values, terms
-/// of sums have another order, too. Packed values change gradients, other ones
-/// by other errors.
+/// another order of the parts of a batch, with other slices of wide values, or
+/// where layers that share a weight are a loop, terms of sums have another
+/// order, too. Packed values change gradients, other ones by other errors.
 static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
   size_t exact = count_if(
       runs, [](const RunReport &run) { return run.summary.packedValues == 0; });
@@ -327,7 +327,8 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
     std::string order = run.summary.microbatchOrder + " " +
                         std::to_string(run.summary.batchParts) + " " +
                         std::to_string(run.summary.sliceRows) + " " +
-                        std::to_string(run.summary.slicesHidden);
+                        std::to_string(run.summary.slicesHidden) + " " +
+                        std::to_string(run.summary.foldedLayers);
     return run.summary.packedValues > 0 ||
            hashes.try_emplace(order, run.resultHash).first->second ==
                run.resultHash;
@@ -337,7 +338,8 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
   if (exact < runs.size())
     os << " at which nothing is packed";
   if (hashes.size() > 1)
-    os << " of each order of microbatches, number of parts and size of slices";
+    os << " of each order of microbatches, number of parts, size of slices and "
+          "form of layers";
   os << "\n";
 }
 

@@ -59,8 +59,7 @@ def FoldLayersPass : Pass<"remat-fold-layers", "::mlir::ModuleOp"> {
 
     With `alternative`, the function stays as it is and names a private one of
     this form as its alternative (`remat.alternative`), if there are such layers
-    and it has no other alternative. A function for a GPU, whose steps have no
-    loops, has none; without `alternative` it is an error.
+    and it has no other alternative.
   }];
   let dependentDialects = ["::remat::RematDialect",
                            "::mlir::arith::ArithDialect",
@@ -95,8 +94,9 @@ def LayerMicrobatchesPass : Pass<"remat-layer-microbatches", "::mlir::ModuleOp">
     intermediate results of a layer. A layer is not cut where it carries
     something from part to part.
 
-    With `alternative`, the function stays as it is and names a private one of
-    this form as its alternative (`remat.alternative`), if there are layers.
+    Alternatives that the function has already (`remat.alternative`) get the same
+    form. With `alternative`, they and the function stay as they are, and it
+    names a private one of this form as a further one, if there are layers.
   }];
   let dependentDialects = ["::remat::RematDialect",
                            "::mlir::arith::ArithDialect",
@@ -171,6 +171,11 @@ def MicrobatchesPass : Pass<"remat-microbatches", "::mlir::ModuleOp"> {
     The batch is in `arguments`, or by default in all arguments by which nothing
     is differentiated, that give their buffer to no result, and that have the
     same first dimension as the first of them.
+
+    A loop of layers in the function (`remat-fold-layers`) adds to the sums of a
+    layer in the iteration that makes its gradients, so that the gradients of all
+    layers do not exist together. Alternatives of the function
+    (`remat.alternative`) that do not run for parts already do so, too.
   }];
   let dependentDialects = ["::remat::RematDialect",
                            "::mlir::arith::ArithDialect",

@@ -76,11 +76,19 @@ static bool readsDonated(const LoopPair &pair) {
   });
 }
 
-/// Whether iterations of `loop` write over elements of its slices, which none
-/// may read afterwards.
-static bool updatesSlices(LoopOp loop) {
+/// Whether iterations of the reverse loop write over elements of its slices
+/// that the other loop reads: none may read those afterwards.
+static bool updatesShared(const LoopPair &pair) {
+  LoopOp loop = findLoop(pair.reverse), forward = findLoop(pair.forward);
+  DenseSet<Value> read;
+  for (Value operand : forward->getOperands())
+    read.insert_range(getAllPassed(pair.forward, operand).values);
   return llvm::any_of(getDonors(findBody(loop)), [&](BlockArgument donor) {
-    return donor && donor.getArgNumber() >= loop.getInits().size();
+    if (!donor || donor.getArgNumber() < loop.getInits().size())
+      return false;
+    Value slice = loop->getOperand(donor.getArgNumber());
+    return llvm::any_of(getAllPassed(pair.reverse, slice).values,
+                        [&](Value value) { return read.contains(value); });
   });
 }
 
@@ -118,7 +126,6 @@ std::optional<LoopPair> remat::findPair(TaskOp reverse) {
   if (!loop || loop.getAdvance())
     return std::nullopt;
   LoopPair pair;
-  pair.updatesSlices = updatesSlices(loop);
   pair.reverse = reverse;
   for (auto [slice, operand] : llvm::enumerate(loop.getSlices())) {
     if (findStack(operand))
@@ -140,6 +147,7 @@ std::optional<LoopPair> remat::findPair(TaskOp reverse) {
   }
   if (!pair.forward || readsDonated(pair) || !NeededParts(pair).isEnough())
     return std::nullopt;
+  pair.updatesShared = updatesShared(pair);
   return pair;
 }
 
@@ -148,7 +156,7 @@ std::optional<LoopPair> remat::findFirstPair(GraphOp graph) {
   for (auto task : graph.getOps<TaskOp>())
     if (kernels.contains(task.getKernelAttr().getAttr()))
       if (std::optional<LoopPair> pair = findPair(task);
-          pair && !pair->updatesSlices)
+          pair && !pair->updatesShared)
         return pair;
   return std::nullopt;
 }

@@ -79,7 +79,7 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
       continue;
     numThinnings =
         std::max<unsigned>(numThinnings, findThinnings(*pair).size());
-    if (pair->updatesSlices)
+    if (pair->updatesShared)
       continue;
     int64_t count = findLoop(task).getCount();
     unsigned levels = 1;

@@ -168,14 +168,15 @@ static bool isReadOnceInBlocks(linalg::GenericOp writer, OpOperand &operand) {
 static OperandRange findUpdated(Value stack) {
   auto loop = stack.getDefiningOp<LoopOp>();
   OperandRange none(nullptr, 0);
-  if (!loop || loop.getAdvance())
+  if (!loop)
     return none;
   auto run = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       loop, loop.getBodyAttr());
   if (!run)
     return none;
   BlockArgument donor = getDonors(run)[cast<OpResult>(stack).getResultNumber()];
-  unsigned firstSlice = loop.getInits().size() + loop.getInvariants().size();
+  unsigned firstSlice = loop.getInits().size() + loop.getInvariants().size() +
+                        loop.getStateInits().size();
   if (!donor || donor.getArgNumber() < firstSlice)
     return none;
   StackOp slice =

@@ -78,11 +78,15 @@ private:
   llvm::Expected<GraphPlan> findStored(const PlanOptions &options,
                                        PlannedGraph *planned);
   llvm::Expected<GraphPlan> findUnlimited(const PlanOptions &options,
-                                          PlannedGraph *planned);
-  /// Whether the alternative is the graph with loops of its layers.
-  bool isFolded() {
-    return choices.size() == 2 &&
-           choices.back().graph->hasAttr(foldedLayersAttrName);
+                                          Choice *loops, PlannedGraph *planned);
+  /// The alternative that is the graph with loops of its layers, or null.
+  Choice *findFolded() {
+    if (graph->hasAttr(foldedLayersAttrName))
+      return nullptr;
+    auto found = llvm::find_if(choices, [](Choice &choice) {
+      return choice.graph->hasAttr(foldedLayersAttrName);
+    });
+    return found == choices.end() ? nullptr : &*found;
   }
 
   GraphOp graph;
@@ -134,11 +138,14 @@ llvm::Expected<GraphPlan> StepPlanner::findStored(const PlanOptions &options,
 
 /// Without a budget, a loop of layers is the plan where it costs nothing.
 llvm::Expected<GraphPlan> StepPlanner::findUnlimited(const PlanOptions &options,
+                                                     Choice *loops,
                                                      PlannedGraph *planned) {
-  PlannedGraph folded;
   llvm::Expected<GraphPlan> first = findOne(choices.front(), options, planned);
+  if (!loops)
+    return first;
+  PlannedGraph folded;
   llvm::Expected<GraphPlan> second =
-      findOne(choices.back(), options, planned ? &folded : nullptr);
+      findOne(*loops, options, planned ? &folded : nullptr);
   if (!second) {
     llvm::consumeError(second.takeError());
     return first;
@@ -155,9 +162,9 @@ llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
                                             PlannedGraph *planned) {
   if (hasAlternatives() && options.stored)
     return findStored(options, planned);
+  Choice *folded = findFolded();
   if (options.budget.kind == BudgetRequest::Kind::Unlimited)
-    return isFolded() ? findUnlimited(options, planned)
-                      : findOne(choices.front(), options, planned);
+    return findUnlimited(options, folded, planned);
   if (!hasAlternatives())
     return findOne(choices.front(), options, planned);
   PlanOptions each = options;
@@ -178,8 +185,9 @@ llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
   // A loop of layers is planned fast.
   SmallVector<Choice *> inOrder =
       llvm::map_to_vector(choices, [](Choice &choice) { return &choice; });
-  if (isFolded())
-    std::reverse(inOrder.begin(), inOrder.end());
+  llvm::stable_sort(inOrder, [&](Choice *a, Choice *b) {
+    return (a == folded) > (b == folded);
+  });
   for (Choice *choice : inOrder) {
     PlannedGraph applied;
     llvm::Expected<GraphPlan> plan =
