@@ -266,23 +266,21 @@ bool Search::excludeRuns(uint64_t until) {
 }
 
 /// Integer programs over ever more moments, until they are too large for the
-/// effort that is left or prove what they were asked to.
+/// effort that is left or prove what they were asked to. The next moments are
+/// those at which the solution of a program does not fit.
 void Search::relaxStages(double seconds) {
   std::vector<OpId> ops;
   for (const Moment &moment : moments)
     ops.push_back(moment.op);
   llvm::sort(ops);
-  OpId middle = best.bindingOp;
-  size_t last = 0;
-  for (size_t count : BoundTuning::programMoments) {
-    count = std::min(count, ops.size());
+  StageMoments at;
+  at.cuts = chooseCuts(ops, best.bindingOp, BoundTuning::programMoments);
+  while (!stopped()) {
     double variables =
-        2.0 * double(count) * double(llvm::count(costs.again, true));
-    if (count == last || variables > BoundTuning::programVariables * seconds ||
-        stopped())
+        2.0 * double(at.cuts.size()) * double(llvm::count(costs.again, true));
+    if (variables > BoundTuning::programVariables * seconds)
       return;
-    last = count;
-    StageRelaxation relaxation(graph, costs, chooseCuts(ops, middle, count));
+    StageRelaxation relaxation(graph, costs, at);
     if (options.knownTime)
       excludes |= relaxation.costAtMost(*options.knownTime - baseTime - 1);
     double share = seconds / 2;
@@ -309,6 +307,19 @@ void Search::relaxStages(double seconds) {
       return;
     }
     record(*result);
+    if (!result->assignment)
+      return;
+    StageMoments next = relaxation.findExcess(*result->assignment);
+    if (next.cuts.empty() && next.within.empty()) {
+      // The solution fits where anyone looked; what is left are orders.
+      llvm::erase_if(ops, [&](OpId op) { return is_contained(at.cuts, op); });
+      if (ops.empty())
+        return;
+      next.cuts = chooseCuts(ops, noOp, at.cuts.size());
+    }
+    llvm::append_range(at.cuts, next.cuts);
+    llvm::append_range(at.within, next.within);
+    llvm::sort(at.cuts);
     if (options.timeLimitSeconds)
       continue;
     seconds -= std::min(share, double(result->iterations) /

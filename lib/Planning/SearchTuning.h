@@ -320,8 +320,8 @@ struct BoundTuning {
   static constexpr double singleShare = 0.5;
   /// Variables of an integer program, at most, per unit of effort.
   static constexpr double programVariables = 2e4;
-  /// Moments of the integer programs, one after the other.
-  static constexpr size_t programMoments[] = {4, 8, 16, 32, 64, 128, 256};
+  /// Moments of the first integer program.
+  static constexpr size_t programMoments = 4;
   /// Rows for the most demanding ops within a stage, of those that run for the
   /// first time there and of those that run again.
   static constexpr size_t rowsWithin = 12;

@@ -31,8 +31,9 @@ using namespace llvm;
 namespace remat::planning {
 
 StageRelaxation::StageRelaxation(const Graph &graph, const CutCosts &costs,
-                                 ArrayRef<OpId> cuts)
-    : graph(graph), costs(costs), cuts(cuts) {
+                                 StageMoments moments)
+    : graph(graph), costs(costs), cuts(std::move(moments.cuts)),
+      within(std::move(moments.within)) {
   byteStep = *graph.problem.deviceBudget;
   for (const Value &value : graph.problem.values) {
     byteStep = std::gcd(byteStep, value.bytes);
@@ -123,7 +124,7 @@ void StageRelaxation::addNeed(size_t stage, ValueId value, int32_t reader) {
 
 void StageRelaxation::addStage(size_t stage) {
   OpId begin = cuts[stage];
-  OpId end = stage + 1 < cuts.size() ? cuts[stage + 1] : graph.numOps() - 1;
+  OpId end = lastOf(stage);
   for (OpId op = 0; op <= begin; ++op)
     if (runs[stage][op] != none)
       for (ValueId operand : graph.operands(op))
@@ -165,15 +166,76 @@ void StageRelaxation::addWithin(size_t stage) {
     demand.push_back({-need, op});
   }
   llvm::sort(demand);
+  std::vector<int32_t> stays = addStays(stage, runs[stage]);
   size_t again = 0, first = 0;
   for (auto [need, op] : demand) {
     size_t &count = op > cuts[stage] ? first : again;
     if (count++ < BoundTuning::rowsWithin)
-      addWithin(stage, op, op > cuts[stage]);
+      addWithin(stage, op, op > cuts[stage], stays);
   }
+  for (auto [end, op] : within)
+    if (end == cuts[stage + 1] && op <= cuts[stage] && runs[stage][op] != none)
+      addWithin(stage, op, /*firstRun=*/false, addStaysBehind(stage, op));
 }
 
-void StageRelaxation::addWithin(size_t stage, OpId op, bool firstRun) {
+/// `stays` of a value is set if it is there when the stage ends, or `reader`
+/// (a variable, if not `none`) is set, and it is not made again by `again`.
+void StageRelaxation::addStay(std::vector<int32_t> &stays, ValueId value,
+                              int32_t reader, int32_t again) {
+  if (again == none && stays[value] == none && reader == always) {
+    stays[value] = always;
+    return;
+  }
+  if (stays[value] == always)
+    return;
+  if (stays[value] == none)
+    stays[value] = program.addVariable(0.0, /*integer=*/false);
+  std::vector<Term> row = {{stays[value], -1.0}};
+  if (again != none)
+    row.push_back({again, -1.0});
+  if (reader != always)
+    row.push_back({reader, 1.0});
+  program.addRow(row, reader == always ? -1.0 : 0.0);
+}
+
+/// For each value that is there throughout the stage if it is there at its end
+/// and does not run again in it: whether it is. `again` says, by op, what runs
+/// again.
+std::vector<int32_t> StageRelaxation::addStays(size_t stage,
+                                               ArrayRef<int32_t> again) {
+  std::vector<int32_t> stays(graph.numValues(), none);
+  for (ValueId value = 0; value < graph.numValues(); ++value) {
+    int32_t after = resident[stage + 1][value];
+    if (after != none && !graph.isArgument(value) &&
+        graph.producer(value) <= cuts[stage] && bytesKept(value) != 0)
+      addStay(stays, value, after, again[graph.producer(value)]);
+  }
+  return stays;
+}
+
+/// The same of what is there while `op` runs for the last time in the stage:
+/// what is there at the end and does not run again behind it, and what those
+/// read that do.
+std::vector<int32_t> StageRelaxation::addStaysBehind(size_t stage, OpId op) {
+  std::vector<int32_t> behind(graph.numOps(), none);
+  for (OpId run = 0; run <= cuts[stage]; ++run) {
+    if (run == op || runs[stage][run] == none)
+      continue;
+    behind[run] = program.addVariable(0.0, /*integer=*/true);
+    program.addRow({{behind[run], 1.0}, {runs[stage][run], -1.0}}, 0.0);
+  }
+  std::vector<int32_t> stays = addStays(stage, behind);
+  for (OpId run = 0; run <= cuts[stage]; ++run)
+    if (behind[run] != none)
+      for (ValueId operand : graph.operands(run))
+        if (!graph.isArgument(operand) && bytesKept(operand) != 0 &&
+            !graph.isAbsorber(run, graph.producer(operand)))
+          addStay(stays, operand, behind[run], behind[graph.producer(operand)]);
+  return stays;
+}
+
+void StageRelaxation::addWithin(size_t stage, OpId op, bool firstRun,
+                                ArrayRef<int32_t> stays) {
   const Problem &problem = graph.problem;
   std::vector<bool> touched(graph.numValues(), false);
   if (!firstRun && problem.ops[op].absorbedCost)
@@ -191,30 +253,26 @@ void StageRelaxation::addWithin(size_t stage, OpId op, bool firstRun) {
     need += graph.bytes(value);
   }
   std::vector<Term> row;
-  std::vector<double> madeAgain(graph.numOps(), 0.0);
   int64_t there = 0;
   for (ValueId value = 0; value < graph.numValues(); ++value) {
-    int32_t after = resident[stage + 1][value];
-    if (after == none || touched[value] || graph.isArgument(value) ||
-        graph.producer(value) > cuts[stage])
+    if (touched[value])
       continue;
-    int64_t bytes = bytesKept(value);
-    if (after == always)
-      there += bytes;
-    else
-      row.push_back({after, units(bytes)});
-    if (runs[stage][graph.producer(value)] != none)
-      madeAgain[graph.producer(value)] -= units(bytes);
+    if (stays[value] == always)
+      there += bytesKept(value);
+    else if (stays[value] != none)
+      row.push_back({stays[value], units(bytesKept(value))});
   }
   if (row.empty() && there == 0)
     return;
   if (!firstRun)
-    madeAgain[op] += units(need);
-  for (OpId run = 0; run <= cuts[stage]; ++run)
-    if (madeAgain[run] != 0.0)
-      row.push_back({runs[stage][run], madeAgain[run]});
+    row.push_back({runs[stage][op], units(need)});
   program.addRow(row,
                  units(*problem.deviceBudget - there - (firstRun ? need : 0)));
+}
+
+/// The last op that runs for the first time in the stage.
+OpId StageRelaxation::lastOf(size_t stage) const {
+  return stage + 1 < cuts.size() ? cuts[stage + 1] : graph.numOps() - 1;
 }
 
 bool StageRelaxation::costAtMost(int64_t extra) {

@@ -18,16 +18,29 @@
 
 namespace remat::planning {
 
+/// Where a relaxation asks for the budget.
+struct StageMoments {
+  /// The first runs of these ops, ascending.
+  std::vector<OpId> cuts;
+  /// The last runs again of ops before first ones: first the op that runs for
+  /// the first time, which is one of `cuts`, then the one that runs again.
+  std::vector<std::pair<OpId, OpId>> within;
+};
+
 class StageRelaxation {
 public:
-  /// The moments at which each of `cuts` runs for the first time, ascending.
   /// The order of the problem is fixed and it has a device budget.
   StageRelaxation(const Graph &graph, const CutCosts &costs,
-                  llvm::ArrayRef<OpId> cuts);
+                  StageMoments moments);
 
   /// Leaves out assignments that cost more than `extra`. That helps the solver.
   /// Whether there are any; without them the program may be infeasible.
   bool costAtMost(int64_t extra);
+
+  /// What the plan that `assignment` tells of exceeds the budget at, most of
+  /// all in each stage, and this relaxation does not look at. What runs again
+  /// is taken to run just before it is needed.
+  StageMoments findExcess(llvm::ArrayRef<double> assignment) const;
 
   /// Objective values are in units of CutCosts::step.
   const MixedIntegerProgram &getProgram() const { return program; }
@@ -40,13 +53,22 @@ private:
   void addMoment(size_t stage);
   void addNeed(size_t stage, ValueId value, int32_t reader);
   void addWithin(size_t stage);
-  void addWithin(size_t stage, OpId op, bool firstRun);
+  void addStay(std::vector<int32_t> &stays, ValueId value, int32_t reader,
+               int32_t again);
+  std::vector<int32_t> addStays(size_t stage, llvm::ArrayRef<int32_t> again);
+  std::vector<int32_t> addStaysBehind(size_t stage, OpId op);
+  void addWithin(size_t stage, OpId op, bool firstRun,
+                 llvm::ArrayRef<int32_t> stays);
+  OpId lastOf(size_t stage) const;
+  void findExcess(size_t stage, llvm::ArrayRef<double> assignment,
+                  StageMoments &found) const;
   int64_t bytesKept(ValueId value) const;
   double units(int64_t bytes) const { return double(bytes / byteStep); }
 
   const Graph &graph;
   const CutCosts &costs;
-  llvm::ArrayRef<OpId> cuts;
+  std::vector<OpId> cuts;
+  std::vector<std::pair<OpId, OpId>> within;
   MixedIntegerProgram program;
   int64_t byteStep = 0;
   /// For each stage: the variables "resident at its beginning", by value, and

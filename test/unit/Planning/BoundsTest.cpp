@@ -214,6 +214,50 @@ TEST(Bounds, OperandsOfTheNextMomentTakeRoomBeforeIt) {
   EXPECT_GE(lowerBound(nineOps(39, 70), effort(0.5)).time, 26);
 }
 
+TEST(Bounds, LooksWhereASolutionDoesNotFit) {
+  if (!hasProgramSolver())
+    GTEST_SKIP();
+  // Everything that is read again fits at the moments that decide; what is kept
+  // to run an op again does not.
+  for (auto [seed, percent] :
+       {std::pair(0, 90), {20, 90}, {53, 70}, {91, 90}}) {
+    Problem problem = nineOps(seed, percent);
+    std::optional<int64_t> least = leastCost(problem);
+    ASSERT_TRUE(least.has_value());
+    EXPECT_EQ(lowerBound(problem, effort(0.5)).time, *least) << seed;
+  }
+}
+
+TEST(Bounds, WhatRunsBehindAnotherRunNeedsItsOperandsThere) {
+  if (!hasProgramSolver())
+    GTEST_SKIP();
+  // Without the operands, 43.
+  Problem problem = randomProblem(173, 11);
+  problem.deviceBudget =
+      cantFail(solve(problem, "save-all")).peakBytes * 80 / 100;
+  LowerBound bound = lowerBound(problem, effort(0.5));
+  EXPECT_GE(bound.time, 47);
+  EXPECT_LE(bound.time, *leastCost(problem));
+}
+
+TEST(Bounds, ProgramsAreValidForEveryPlan) {
+  unsigned tight = 0, compared = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed)
+    for (int percent : {90, 75, 60}) {
+      Problem problem = nineOps(seed, percent);
+      LowerBound bound = lowerBound(problem, effort(0.5));
+      std::optional<int64_t> least = leastCost(problem);
+      if (!least || *least == problem.baseCost())
+        continue;
+      ++compared;
+      ASSERT_FALSE(bound.infeasible) << seed << " at " << percent;
+      ASSERT_LE(bound.time, *least) << seed << " at " << percent;
+      tight += bound.time == *least;
+    }
+  EXPECT_GT(compared, 30u);
+  EXPECT_GT(tight * 2, compared);
+}
+
 TEST(Bounds, WhatNoFasterPlanRunsAgainIsExcluded) {
   for (auto [seed, known] : {std::pair(4, 40), {19, 35}, {40, 43}}) {
     Problem problem = nineOps(seed, 90);

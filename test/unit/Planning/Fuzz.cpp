@@ -202,14 +202,19 @@ void Fuzzer::tryBudget(std::optional<int64_t> budget, const BestPlan *best,
     consumeError(again.takeError());
   }
   LowerBoundOptions bounding;
-  bounding.effort = 0.005;
-  bounding.usePrograms = false;
+  // Integer programs of tiny problems take no time, and there the best is
+  // known.
+  bounding.effort = best ? 0.2 : 0.005;
+  bounding.usePrograms = best != nullptr;
   LowerBound bound = lowerBound(problem, bounding);
   if (fastest && bound.infeasible)
     find("proven infeasible, but there is a plan");
   if (fastest && bound.time > *fastest)
     find("the lower bound is " + Twine(bound.time) + ", but a plan takes " +
          Twine(*fastest));
+  if (best && bound.time > best->value)
+    find("the lower bound is " + Twine(bound.time) + ", but the best is " +
+         Twine(best->value));
 }
 
 void Fuzzer::tryTiny() {
