@@ -13,10 +13,10 @@ below PyTorch's. Needs torch, torchvision, transformers, and a C++ compiler for 
 import argparse, json, multiprocessing, statistics, sys, time
 
 import torch
-from torch.profiler import ProfilerActivity, profile
 
 import remat
 import remat.torch
+from allocator_peak import allocator_peak
 
 THREADS = 2
 
@@ -98,25 +98,13 @@ def serve(pipe, name, budget, ours):
     step()
     step()
     steps = remat.torch.compiled_steps
+    model.zero_grad(set_to_none=True)
     total = lambda key: sum(step.memory[key] for step in steps)
     pipe.send({"planned": total("planned"), "arena": total("arena"),
                "asked": sum(step.memory["budget"] or step.memory["arena"] for step in steps),
-               "state": sum(step.state_bytes for step in steps), "allocated": count_allocated(model, step)})
+               "state": sum(step.state_bytes for step in steps), "allocated": allocator_peak(step)})
     while pipe.recv():
         pipe.send(step())
-
-
-def count_allocated(model, step):
-    """The peak of what PyTorch's allocator gave during a step, in bytes."""
-    model.zero_grad(set_to_none=True)
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-        step()
-    events = [event for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"]
-    live = peak = 0
-    for event in sorted(events, key=lambda event: event.start_ns()):
-        live += event.nbytes()
-        peak = max(peak, live)
-    return peak
 
 
 def compare(name, rounds, only_remat=False):
