@@ -249,6 +249,8 @@ class Training:
                             lib.ctypes.byref(self._state(memory, 1, events.raw)))
             except RunError as error:
                 raise events.error or error
+            finally:
+                events.close()
         gradients = []
         for result, dtype in zip(program.outputs[self.forward_count:], self.dtypes[self.forward_count:]):
             if result is None:
@@ -257,6 +259,8 @@ class Training:
             if results[result] is None:  # It has no elements.
                 results[result] = t.new_result(result)
             gradients.append(_restore(results[result], dtype))
+        # PyTorch takes a gradient that nobody else holds as it is, and copies others.
+        results.clear()
         return gradients
 
 
@@ -278,6 +282,11 @@ class CallEvents:
             arguments[number].clear()
 
         self.raw = lib.TensorEvents(lib.Provide(provide), lib.Release(release), None)
+
+    def close(self):
+        """Lets go of the tensors: the functions and this object refer to each other, so that they would stay until
+        the collector of Python's garbage runs."""
+        self.raw = None
 
 
 def split(joint, forward_count, training):

@@ -4,6 +4,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import contextlib
+import ctypes
+import mmap
 import threading
 import weakref
 
@@ -12,6 +14,21 @@ import torch
 from .. import _library as lib
 from ..errors import Error, ExportError
 from .lower import describe_place
+
+
+# A tensor of so many bytes has at least one large page, wherever it begins.
+LARGE = 4 << 50
+
+
+def advise_large_pages(tensor):
+    """Asks the system for large pages in the memory of a tensor of the CPU: a fault for each small one takes a tenth of
+    the time of some steps. It is only advice, and pages that are partly outside of the tensor stay small."""
+    size = tensor.numel() * tensor.element_size()
+    if size < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return
+    begin = -(-tensor.data_ptr() // mmap.PAGESIZE) * mmap.PAGESIZE
+    end = (tensor.data_ptr() + size) // mmap.PAGESIZE * mmap.PAGESIZE
+    ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_HUGEPAGE)
 
 
 class OnCpu:
@@ -30,11 +47,13 @@ class OnCpu:
         return None
 
     def empty(self, shape, dtype):
-        return torch.empty(shape, dtype=dtype, device=self.device)
+        tensor = torch.empty(shape, dtype=dtype)
+        advise_large_pages(tensor)
+        return tensor
 
     def host_memory(self, size):
         """For what is offloaded."""
-        return torch.empty(size, dtype=torch.uint8)
+        return self.empty((size,), torch.uint8)
 
     @contextlib.contextmanager
     def call(self, step):
@@ -76,6 +95,9 @@ class OnGpu(OnCpu):
 
     def __init__(self, device):
         self.device, self.scratch = device, scratch_of(device)
+
+    def empty(self, shape, dtype):
+        return torch.empty(shape, dtype=dtype, device=self.device)
 
     def options(self, options):
         target, place = options.get("target"), options.get("device")
