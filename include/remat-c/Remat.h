@@ -281,14 +281,26 @@ REMAT_CAPI_EXPORTED RematStatus rematModuleGetSavedValues(RematModule module,
 /// A page in HTML that shows a placed module, as `--report` of the tools writes
 /// it; it needs no network. The module was planned by rematModuleCompile. The
 /// options are those that it was planned with. `tasks`, which may be null, is
-/// what it was at REMAT_LEVEL_TASKS: with it the page has other plans to
-/// compare with, that with everything saved and some of the frontier, which
-/// takes about as long as planning did. `step`, which may be null, is as for
-/// rematModuleGetTrace and shows when each task ran. `title` names the model;
-/// null is "model".
-REMAT_CAPI_EXPORTED RematStatus rematModuleGetReport(
-    RematModule module, RematOptions options, RematModule tasks,
-    const remat_step *step, const char *title, RematBytes *html);
+/// what it was at REMAT_LEVEL_TASKS: with it the page compares the plan with
+/// that which saves everything, and with as many of the frontier as `points`
+/// says (0, or 2 and more). To find 5 takes about as long as planning did.
+/// `step`, which may be null, is as for rematModuleGetTrace and shows when each
+/// task ran. `title` names the model; null is "model".
+REMAT_CAPI_EXPORTED RematStatus
+rematModuleGetReport(RematModule module, RematOptions options,
+                     RematModule tasks, unsigned points, const remat_step *step,
+                     const char *title, RematBytes *html);
+
+/// How much memory a module would take under other conditions, as JSON: the
+/// table of `remat-plan --what-if`, {"schema": "remat.what-if/1", "rows": ...},
+/// a row for each combination of the values in `conditions`. There are `count`
+/// of them, such as "batch=8,16" and "budget=50%,min". The module is at
+/// REMAT_LEVEL_CAPTURED, or at REMAT_LEVEL_TASKS, where its batch and types are
+/// settled; it stays as it is. A budget that has no plan is a row. Fails with
+/// REMAT_STATUS_INVALID_OPTION if a condition is none.
+REMAT_CAPI_EXPORTED RematStatus rematModuleGetWhatIf(
+    RematModule module, RematOptions options, const char *const *conditions,
+    size_t count, RematBytes *json);
 
 //===----------------------------------------------------------------------===//
 // Plans without IR

@@ -86,21 +86,21 @@ RematStatus rematModuleEmitObject(RematModule module, RematOptions options,
   for (RematBytes *bytes : {object, header})
     if (bytes)
       *bytes = {nullptr, 0};
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!options.ptr)
-    return call.failNull(__func__, "options");
-  Files files;
-  if (RematStatus status =
-          emit(call, state, *unwrap(options), object, header, files))
-    return status;
-  if (object)
-    giveBytes(StringRef(files.object.data(), files.object.size()), object);
-  if (header)
-    giveBytes(StringRef(files.header.data(), files.header.size()), header);
-  return REMAT_STATUS_OK;
+  return runCall(
+      __func__, module, {{"options", options.ptr}},
+      [&](Call &call, ModuleState &state) {
+        Files files;
+        if (RematStatus status =
+                emit(call, state, *unwrap(options), object, header, files))
+          return status;
+        if (object)
+          giveBytes(StringRef(files.object.data(), files.object.size()),
+                    object);
+        if (header)
+          giveBytes(StringRef(files.header.data(), files.header.size()),
+                    header);
+        return REMAT_STATUS_OK;
+      });
 }
 
 static llvm::Error write(const char *objectPath, const char *headerPath,
@@ -121,23 +121,21 @@ static llvm::Error write(const char *objectPath, const char *headerPath,
 RematStatus rematModuleWriteObject(RematModule module, RematOptions options,
                                    const char *objectPath,
                                    const char *headerPath) {
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!options.ptr)
-    return call.failNull(__func__, "options");
-  if (objectPath && headerPath && StringRef(objectPath) == headerPath)
-    return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
-                     Twine("object and header have the same path '") +
-                         objectPath + "'");
-  Files files;
-  if (RematStatus status =
-          emit(call, state, *unwrap(options), objectPath, headerPath, files))
-    return status;
-  if (llvm::Error error = write(objectPath, headerPath, files))
-    return call.fail(REMAT_STATUS_IO_ERROR, std::move(error));
-  return REMAT_STATUS_OK;
+  return runCall(
+      __func__, module, {{"options", options.ptr}},
+      [&](Call &call, ModuleState &state) {
+        if (objectPath && headerPath && StringRef(objectPath) == headerPath)
+          return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                           Twine("object and header have the same path '") +
+                               objectPath + "'");
+        Files files;
+        if (RematStatus status = emit(call, state, *unwrap(options), objectPath,
+                                      headerPath, files))
+          return status;
+        if (llvm::Error error = write(objectPath, headerPath, files))
+          return call.fail(REMAT_STATUS_IO_ERROR, std::move(error));
+        return REMAT_STATUS_OK;
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -146,34 +144,31 @@ RematStatus rematModuleWriteObject(RematModule module, RematOptions options,
 
 RematStatus rematModuleLoad(RematModule module, RematOptions options,
                             RematCode *code) {
-  if (code)
-    code->ptr = nullptr;
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!options.ptr || !code)
-    return call.failNull(__func__, code ? "options" : "code");
-  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_PLACED))
-    return status;
-  Cache kernels(state, *unwrap(options));
-  auto cache = kernels.get();
-  if (!cache)
-    return call.fail(REMAT_STATUS_IO_ERROR, cache.takeError());
-  OwningOpRef<ModuleOp> copy = state.module->clone();
-  const Target *target = lookupTarget(*copy);
-  if (!target)
-    return call.fail(REMAT_STATUS_COMPILE_ERROR, "the step does not compile");
-  auto loaded = target->load(
-      *copy,
-      {unwrap(options)->step.name, unwrap(options)->step.threads,
-       unwrap(options)->step.allowsTf32},
-      {unwrap(options)->step.chip, *cache, unwrap(options)->step.device,
-       unwrap(options)->step.cudaToolkit});
-  if (!loaded)
-    return call.fail(REMAT_STATUS_COMPILE_ERROR, loaded.takeError());
-  code->ptr = loaded->release();
-  return REMAT_STATUS_OK;
+  return runCall(
+      __func__, module, {{"options", options.ptr}, makeOutput("code", code)},
+      [&](Call &call, ModuleState &state) {
+        if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_PLACED))
+          return status;
+        Cache kernels(state, *unwrap(options));
+        auto cache = kernels.get();
+        if (!cache)
+          return call.fail(REMAT_STATUS_IO_ERROR, cache.takeError());
+        OwningOpRef<ModuleOp> copy = state.module->clone();
+        const Target *target = lookupTarget(*copy);
+        if (!target)
+          return call.fail(REMAT_STATUS_COMPILE_ERROR,
+                           "the step does not compile");
+        auto loaded = target->load(
+            *copy,
+            {unwrap(options)->step.name, unwrap(options)->step.threads,
+             unwrap(options)->step.allowsTf32},
+            {unwrap(options)->step.chip, *cache, unwrap(options)->step.device,
+             unwrap(options)->step.cudaToolkit});
+        if (!loaded)
+          return call.fail(REMAT_STATUS_COMPILE_ERROR, loaded.takeError());
+        code->ptr = loaded->release();
+        return REMAT_STATUS_OK;
+      });
 }
 
 const remat_module *rematCodeGetModule(RematCode code) {

@@ -107,11 +107,6 @@ RematStatus Call::fail(RematStatus status, const Twine &message) {
   return status;
 }
 
-RematStatus Call::failNull(StringRef function, StringRef argument) {
-  return fail(REMAT_STATUS_INVALID_ARGUMENT,
-              function + ": '" + argument + "' must not be null");
-}
-
 RematStatus Call::fail(RematStatus status, llvm::Error error) {
   std::string message;
   llvm::handleAllErrors(

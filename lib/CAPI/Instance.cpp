@@ -101,18 +101,14 @@ static Expected<json::Value> planInstance(StringRef text,
 
 RematStatus rematInstancePlan(RematOptions options, const char *data,
                               size_t size, RematBytes *json) {
-  if (json)
-    *json = {nullptr, 0};
-  if (!options.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  OptionsState &state = *unwrap(options);
-  Call call(*state.context);
-  if (!data || !json)
-    return call.failNull(__func__, json ? "data" : "json");
-  Expected<json::Value> plan =
-      planInstance(StringRef(data, size), state.step.plan);
-  if (!plan)
-    return call.fail(REMAT_STATUS_PARSE_ERROR, plan.takeError());
-  giveJson(std::move(*plan), json);
-  return REMAT_STATUS_OK;
+  return runCall(__func__, options, {{"data", data}, makeOutput("json", json)},
+                 [&](Call &call, OptionsState &state) {
+                   Expected<json::Value> plan =
+                       planInstance(StringRef(data, size), state.step.plan);
+                   if (!plan)
+                     return call.fail(REMAT_STATUS_PARSE_ERROR,
+                                      plan.takeError());
+                   giveJson(std::move(*plan), json);
+                   return REMAT_STATUS_OK;
+                 });
 }

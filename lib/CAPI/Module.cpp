@@ -88,50 +88,39 @@ static RematStatus parse(Call &call, const ContextRef &context,
 RematStatus rematModuleParse(RematContext context, const char *data,
                              size_t size, const char *name,
                              RematModule *module) {
-  if (module)
-    module->ptr = nullptr;
-  if (!context.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  const ContextRef &state = *unwrap(context);
-  Call call(*state);
-  if (!data || !module)
-    return call.failNull(__func__, data ? "module" : "data");
-  // A copy, since the parser reads a 0 behind the text.
-  return parse(call, state,
-               llvm::MemoryBuffer::getMemBufferCopy(StringRef(data, size),
-                                                    name ? name : "-"),
-               module);
+  return runCall(__func__, context,
+                 {{"data", data}, makeOutput("module", module)},
+                 [&](Call &call, ContextRef &state) {
+                   // A copy, since the parser reads a 0 behind the text.
+                   return parse(call, state,
+                                llvm::MemoryBuffer::getMemBufferCopy(
+                                    StringRef(data, size), name ? name : "-"),
+                                module);
+                 });
 }
 
 RematStatus rematModuleParseFile(RematContext context, const char *path,
                                  RematModule *module) {
-  if (module)
-    module->ptr = nullptr;
-  if (!context.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  const ContextRef &state = *unwrap(context);
-  Call call(*state);
-  if (!path || !module)
-    return call.failNull(__func__, path ? "module" : "path");
-  std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
-  if (!buffer)
-    return call.fail(REMAT_STATUS_IO_ERROR, message);
-  return parse(call, state, std::move(buffer), module);
+  return runCall(__func__, context,
+                 {{"path", path}, makeOutput("module", module)},
+                 [&](Call &call, ContextRef &state) {
+                   std::string message;
+                   std::unique_ptr<llvm::MemoryBuffer> buffer =
+                       openInputFile(path, &message);
+                   if (!buffer)
+                     return call.fail(REMAT_STATUS_IO_ERROR, message);
+                   return parse(call, state, std::move(buffer), module);
+                 });
 }
 
 RematStatus rematModuleClone(RematModule module, RematModule *copy) {
-  if (copy)
-    copy->ptr = nullptr;
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!copy)
-    return call.failNull(__func__, "copy");
-  copy->ptr = new ModuleState{state.context, state.module->clone(), state.level,
-                              state.plan};
-  return REMAT_STATUS_OK;
+  return runCall(__func__, module, {makeOutput("copy", copy)},
+                 [&](Call &, ModuleState &state) {
+                   copy->ptr =
+                       new ModuleState{state.context, state.module->clone(),
+                                       state.level, state.plan};
+                   return REMAT_STATUS_OK;
+                 });
 }
 
 void rematModuleDestroy(RematModule module) { delete unwrap(module); }
@@ -141,37 +130,27 @@ RematLevel rematModuleGetLevel(RematModule module) {
 }
 
 RematStatus rematModulePrint(RematModule module, RematBytes *text) {
-  if (text)
-    *text = {nullptr, 0};
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!text)
-    return call.failNull(__func__, "text");
-  std::string printed;
-  llvm::raw_string_ostream stream(printed);
-  state.module->print(stream);
-  giveBytes(printed, text);
-  return REMAT_STATUS_OK;
+  return runCall(__func__, module, {makeOutput("text", text)},
+                 [&](Call &, ModuleState &state) {
+                   std::string printed;
+                   llvm::raw_string_ostream stream(printed);
+                   state.module->print(stream);
+                   giveBytes(printed, text);
+                   return REMAT_STATUS_OK;
+                 });
 }
 
 RematStatus rematModuleWriteBytecode(RematModule module, RematBytes *bytecode) {
-  if (bytecode)
-    *bytecode = {nullptr, 0};
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!bytecode)
-    return call.failNull(__func__, "bytecode");
-  std::string written;
-  llvm::raw_string_ostream stream(written);
-  if (failed(writeBytecodeToFile(*state.module, stream)))
-    return call.fail(REMAT_STATUS_COMPILE_ERROR,
-                     "the module has no form in bytecode");
-  giveBytes(written, bytecode);
-  return REMAT_STATUS_OK;
+  return runCall(__func__, module, {makeOutput("bytecode", bytecode)},
+                 [&](Call &call, ModuleState &state) {
+                   std::string written;
+                   llvm::raw_string_ostream stream(written);
+                   if (failed(writeBytecodeToFile(*state.module, stream)))
+                     return call.fail(REMAT_STATUS_COMPILE_ERROR,
+                                      "the module has no form in bytecode");
+                   giveBytes(written, bytecode);
+                   return REMAT_STATUS_OK;
+                 });
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,27 +159,27 @@ RematStatus rematModuleWriteBytecode(RematModule module, RematBytes *bytecode) {
 
 RematStatus rematModuleNameArgument(RematModule module, RematOptions options,
                                     size_t argument, const char *name) {
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!options.ptr || !name)
-    return call.failNull(__func__, name ? "options" : "name");
-  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_CAPTURED))
-    return status;
-  const std::string &function = unwrap(options)->step.function;
-  FunctionOpInterface entry = findEntry(*state.module, function);
-  if (!entry)
-    return call.fail(REMAT_STATUS_COMPILE_ERROR,
-                     "the module has no function '" + function + "'");
-  if (argument >= entry.getNumArguments())
-    return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
-                     "function '" + function + "' has " +
-                         Twine(entry.getNumArguments()) +
-                         " arguments, so none is number " + Twine(argument));
-  entry.setArgAttr(argument, RematDialect::nameAttrName,
-                   StringAttr::get(entry->getContext(), name));
-  return REMAT_STATUS_OK;
+  return runCall(
+      __func__, module, {{"options", options.ptr}, {"name", name}},
+      [&](Call &call, ModuleState &state) {
+        if (RematStatus status =
+                requireLevel(call, state, REMAT_LEVEL_CAPTURED))
+          return status;
+        const std::string &function = unwrap(options)->step.function;
+        FunctionOpInterface entry = findEntry(*state.module, function);
+        if (!entry)
+          return call.fail(REMAT_STATUS_COMPILE_ERROR,
+                           "the module has no function '" + function + "'");
+        if (argument >= entry.getNumArguments())
+          return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                           "function '" + function + "' has " +
+                               Twine(entry.getNumArguments()) +
+                               " arguments, so none is number " +
+                               Twine(argument));
+        entry.setArgAttr(argument, RematDialect::nameAttrName,
+                         StringAttr::get(entry->getContext(), name));
+        return REMAT_STATUS_OK;
+      });
 }
 
 /// Brings a joint function to tasks.
@@ -255,27 +234,25 @@ static RematStatus compile(Call &call, ModuleOp module, RematLevel from,
 
 RematStatus rematModuleCompile(RematModule module, RematLevel level,
                                RematOptions options) {
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!options.ptr)
-    return call.failNull(__func__, "options");
-  if (level < state.level || level > REMAT_LEVEL_PLACED)
-    return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
-                     "the module is at level '" + getLevelName(state.level) +
-                         "', from which none leads to '" + getLevelName(level) +
-                         "'");
-  if (level == state.level)
-    return REMAT_STATUS_OK;
-  // What fails leaves the module as it was.
-  OwningOpRef<ModuleOp> copy = state.module->clone();
-  std::shared_ptr<const GraphPlan> plan = state.plan;
-  if (RematStatus status =
-          compile(call, *copy, state.level, level, *unwrap(options), plan))
-    return status;
-  state.module = std::move(copy);
-  state.plan = std::move(plan);
-  state.level = level;
-  return REMAT_STATUS_OK;
+  return runCall(
+      __func__, module, {{"options", options.ptr}},
+      [&](Call &call, ModuleState &state) {
+        if (level < state.level || level > REMAT_LEVEL_PLACED)
+          return call.fail(
+              REMAT_STATUS_INVALID_ARGUMENT,
+              "the module is at level '" + getLevelName(state.level) +
+                  "', from which none leads to '" + getLevelName(level) + "'");
+        if (level == state.level)
+          return REMAT_STATUS_OK;
+        // What fails leaves the module as it was.
+        OwningOpRef<ModuleOp> copy = state.module->clone();
+        std::shared_ptr<const GraphPlan> plan = state.plan;
+        if (RematStatus status = compile(call, *copy, state.level, level,
+                                         *unwrap(options), plan))
+          return status;
+        state.module = std::move(copy);
+        state.plan = std::move(plan);
+        state.level = level;
+        return REMAT_STATUS_OK;
+      });
 }

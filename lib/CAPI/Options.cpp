@@ -20,46 +20,38 @@ void rematOptionsDestroy(RematOptions options) { delete unwrap(options); }
 
 RematStatus rematOptionsSet(RematOptions options, const char *key,
                             const char *value) {
-  if (!options.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  OptionsState &state = *unwrap(options);
-  Call call(*state.context);
-  if (!key || !value)
-    return call.failNull(__func__, key ? "value" : "key");
-  if (llvm::Error error = setOption(state.step, key, value))
-    return call.fail(REMAT_STATUS_INVALID_OPTION, std::move(error));
-  return REMAT_STATUS_OK;
+  return runCall(__func__, options, {{"key", key}, {"value", value}},
+                 [&](Call &call, OptionsState &state) {
+                   if (llvm::Error error = setOption(state.step, key, value))
+                     return call.fail(REMAT_STATUS_INVALID_OPTION,
+                                      std::move(error));
+                   return REMAT_STATUS_OK;
+                 });
 }
 
 RematStatus rematOptionsSetJson(RematOptions options, const char *json,
                                 size_t size) {
-  if (!options.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  OptionsState &state = *unwrap(options);
-  Call call(*state.context);
-  if (!json)
-    return call.failNull(__func__, "json");
-  llvm::Expected<llvm::json::Value> value =
-      llvm::json::parse(StringRef(json, size));
-  if (!value)
-    return call.fail(REMAT_STATUS_INVALID_OPTION, value.takeError());
-  const llvm::json::Object *object = value->getAsObject();
-  if (!object)
-    return call.fail(REMAT_STATUS_INVALID_OPTION,
-                     "the options are no JSON object");
-  if (llvm::Error error = applyOptions(state.step, *object))
-    return call.fail(REMAT_STATUS_INVALID_OPTION, std::move(error));
-  return REMAT_STATUS_OK;
+  return runCall(
+      __func__, options, {{"json", json}},
+      [&](Call &call, OptionsState &state) {
+        llvm::Expected<llvm::json::Value> value =
+            llvm::json::parse(StringRef(json, size));
+        if (!value)
+          return call.fail(REMAT_STATUS_INVALID_OPTION, value.takeError());
+        const llvm::json::Object *object = value->getAsObject();
+        if (!object)
+          return call.fail(REMAT_STATUS_INVALID_OPTION,
+                           "the options are no JSON object");
+        if (llvm::Error error = applyOptions(state.step, *object))
+          return call.fail(REMAT_STATUS_INVALID_OPTION, std::move(error));
+        return REMAT_STATUS_OK;
+      });
 }
 
 RematStatus rematOptionsDescribe(RematOptions options, RematBytes *json) {
-  if (json)
-    *json = {nullptr, 0};
-  if (!options.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  Call call(*unwrap(options)->context);
-  if (!json)
-    return call.failNull(__func__, "json");
-  giveJson(describeStepOptions(), json);
-  return REMAT_STATUS_OK;
+  return runCall(__func__, options, {makeOutput("json", json)},
+                 [&](Call &, OptionsState &) {
+                   giveJson(describeStepOptions(), json);
+                   return REMAT_STATUS_OK;
+                 });
 }

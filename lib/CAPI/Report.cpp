@@ -9,6 +9,7 @@
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Pipelines/SummaryJson.h"
 #include "remat/Runtime/LibraryCalls.h"
 #include "remat/Utils/Utf8.h"
 
@@ -47,33 +48,10 @@ static llvm::json::Object summarize(GraphOp graph) {
   llvm::json::Object object{
       {"schema", "remat.summary/1"},
       {"function", toUtf8(graph.getName())},
-      {"budget_bytes", nullptr},
-      {"save_all_peak_bytes", summary.saveAllPeak},
-      {"planned_peak_bytes", summary.plannedPeak},
-      {"simulated_peak_bytes", summary.simulatedPeak},
-      {"arena_bytes", summary.arenaBytes},
       {"state_bytes", summary.stateBytes},
-      {"host_arena_bytes", summary.hostArenaBytes},
-      {"held_bytes", summary.heldBytes},
-      {"read_bytes", summary.readBytes},
-      {"offloaded_bytes", summary.offloadedBytes},
-      {"tasks", summary.tasks},
-      {"distinct_tasks", summary.distinctTasks},
-      {"recomputed_tasks", summary.recomputedTasks},
-      {"absorbed_tasks", summary.absorbedTasks},
-      {"packed_values", summary.packedValues},
-      {"packed_bytes_saved", summary.packedBytesSaved},
       {"backward_calls", int64_t(GraphLiveness(graph).callBegins.size())}};
-  if (!summary.microbatchOrder.empty())
-    object["microbatch_order"] = summary.microbatchOrder;
-  if (summary.promisedGradientError)
-    object["promised_gradient_error"] = *summary.promisedGradientError;
-  if (summary.batchParts > 1)
-    object["batch_parts"] = summary.batchParts;
-  if (summary.sliceRows != 0)
-    object["slice_rows"] = summary.sliceRows;
-  if (summary.slicesHidden)
-    object["slices_hidden"] = true;
+  addSummary(object, summary);
+  object["budget_bytes"] = nullptr;
   if (graph.getBudget())
     object["budget_bytes"] = int64_t(*graph.getBudget());
   object["arguments"] =
@@ -90,66 +68,57 @@ static llvm::json::Object summarize(GraphOp graph) {
 }
 
 RematStatus rematModuleGetSummary(RematModule module, RematBytes *json) {
-  if (json)
-    *json = {nullptr, 0};
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!json)
-    return call.failNull(__func__, "json");
-  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_PLACED))
-    return status;
-  GraphOp graph = getOnlyGraph(*state.module);
-  if (!graph)
-    return call.fail(REMAT_STATUS_INVALID_ARGUMENT, "the module holds no step");
-  giveJson(summarize(graph), json);
-  return REMAT_STATUS_OK;
+  return runCall(__func__, module, {makeOutput("json", json)},
+                 [&](Call &call, ModuleState &state) {
+                   if (RematStatus status =
+                           requireLevel(call, state, REMAT_LEVEL_PLACED))
+                     return status;
+                   GraphOp graph = getOnlyGraph(*state.module);
+                   if (!graph)
+                     return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                                      "the module holds no step");
+                   giveJson(summarize(graph), json);
+                   return REMAT_STATUS_OK;
+                 });
 }
 
 RematStatus rematModuleGetExplanation(RematModule module, RematBytes *json) {
-  if (json)
-    *json = {nullptr, 0};
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!json)
-    return call.failNull(__func__, "json");
-  if (RematStatus status = requirePlan(call, state))
-    return status;
-  const planning::Problem &problem = state.plan->problem;
-  llvm::Expected<planning::Explanation> explanation =
-      planning::explain(problem, state.plan->solution.plan);
-  if (!explanation)
-    return call.fail(REMAT_STATUS_COMPILE_ERROR, explanation.takeError());
-  giveJson(planning::toJson(problem, *explanation), json);
-  return REMAT_STATUS_OK;
+  return runCall(__func__, module, {makeOutput("json", json)},
+                 [&](Call &call, ModuleState &state) {
+                   if (RematStatus status = requirePlan(call, state))
+                     return status;
+                   const planning::Problem &problem = state.plan->problem;
+                   llvm::Expected<planning::Explanation> explanation =
+                       planning::explain(problem, state.plan->solution.plan);
+                   if (!explanation)
+                     return call.fail(REMAT_STATUS_COMPILE_ERROR,
+                                      explanation.takeError());
+                   giveJson(planning::toJson(problem, *explanation), json);
+                   return REMAT_STATUS_OK;
+                 });
 }
 
 RematStatus rematModuleGetFrontier(RematModule module, RematOptions options,
                                    unsigned points, RematBytes *json) {
-  if (json)
-    *json = {nullptr, 0};
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!options.ptr || !json)
-    return call.failNull(__func__, json ? "options" : "json");
-  if (points < 2)
-    return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
-                     "a frontier has at least 2 points, got " + Twine(points));
-  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_TASKS))
-    return status;
-  GraphOp graph = getOnlyGraph(*state.module);
-  if (!graph)
-    return call.fail(REMAT_STATUS_INVALID_ARGUMENT, "the module holds no step");
-  const PlanOptions &plan = unwrap(options)->step.plan;
-  llvm::Expected<planning::Frontier> frontier =
-      computeFrontier(graph, plan, points);
-  if (!frontier)
-    return call.fail(REMAT_STATUS_COMPILE_ERROR, frontier.takeError());
-  giveJson(planning::toJson(*frontier), json);
-  return REMAT_STATUS_OK;
+  return runCall(
+      __func__, module, {{"options", options.ptr}, makeOutput("json", json)},
+      [&](Call &call, ModuleState &state) {
+        if (points < 2)
+          return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                           "a frontier has at least 2 points, got " +
+                               Twine(points));
+        if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_TASKS))
+          return status;
+        GraphOp graph = getOnlyGraph(*state.module);
+        if (!graph)
+          return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                           "the module holds no step");
+        const PlanOptions &plan = unwrap(options)->step.plan;
+        llvm::Expected<planning::Frontier> frontier =
+            computeFrontier(graph, plan, points);
+        if (!frontier)
+          return call.fail(REMAT_STATUS_COMPILE_ERROR, frontier.takeError());
+        giveJson(planning::toJson(*frontier), json);
+        return REMAT_STATUS_OK;
+      });
 }

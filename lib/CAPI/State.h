@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Everything holds a reference to its context, so that callers may destroy
-// objects in any order. Every function of the API that can fail makes a `Call`,
-// which collects diagnostics while it lives and through which it fails.
+// objects in any order. Every function of the API that can fail does what it
+// does by `runCall`. Its `Call` collects diagnostics while it lives, and fails.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,6 +55,12 @@ struct ModuleState {
   std::shared_ptr<const GraphPlan> plan = nullptr;
 };
 
+inline ContextState &getContext(ContextRef &context) { return *context; }
+inline ContextState &getContext(OptionsState &options) {
+  return *options.context;
+}
+inline ContextState &getContext(ModuleState &module) { return *module.context; }
+
 inline ContextRef *unwrap(RematContext context) {
   return static_cast<ContextRef *>(context.ptr);
 }
@@ -73,8 +79,6 @@ public:
   ~Call();
 
   RematStatus fail(RematStatus status, const llvm::Twine &message);
-  /// Fails because an argument of `function` is null.
-  RematStatus failNull(llvm::StringRef function, llvm::StringRef argument);
   /// Fails with the message of `error`. A budget that is infeasible is that,
   /// and a device that is missing is that, whatever `status` is.
   RematStatus fail(RematStatus status, llvm::Error error);
@@ -84,6 +88,40 @@ private:
   mlir::DiagnosticEngine::HandlerID handler;
   std::string text;
 };
+
+/// An argument of a function of the API that must not be null.
+struct Argument {
+  llvm::StringLiteral name;
+  const void *value;
+};
+/// One that takes what the function gives: nothing, unless it succeeds.
+inline Argument makeOutput(llvm::StringLiteral name, RematBytes *bytes) {
+  if (bytes)
+    *bytes = {nullptr, 0};
+  return {name, bytes};
+}
+template <typename Handle>
+Argument makeOutput(llvm::StringLiteral name, Handle *handle) {
+  if (handle)
+    handle->ptr = nullptr;
+  return {name, handle};
+}
+
+/// A call of `function`, which is what `body` does with the state of `object`
+/// if neither that nor one of `arguments` is null.
+template <typename Handle, typename Body>
+RematStatus runCall(llvm::StringRef function, Handle object,
+                    std::initializer_list<Argument> arguments, Body body) {
+  if (!object.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  auto &state = *unwrap(object);
+  Call call(getContext(state));
+  for (const Argument &argument : arguments)
+    if (!argument.value)
+      return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                       function + ": '" + argument.name + "' must not be null");
+  return body(call, state);
+}
 
 /// Gives `bytes` to the caller of the API.
 void giveBytes(llvm::StringRef bytes, RematBytes *out);

@@ -14,6 +14,7 @@
 #include "remat/Pipelines/StepProfile.h"
 #include "remat/Pipelines/StepSnapshot.h"
 #include "remat/Pipelines/StepTrace.h"
+#include "remat/Pipelines/WhatIf.h"
 
 using namespace mlir;
 using namespace remat;
@@ -83,104 +84,91 @@ static RematStatus parse(Call &call, StringRef what, StringRef name,
 RematStatus rematModuleGetProfile(RematModule module, RematOptions options,
                                   const remat_step *step, const char *group,
                                   const char *sort, RematBytes *json) {
-  if (json)
-    *json = {nullptr, 0};
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!options.ptr || !step || !json)
-    return call.failNull(__func__, !options.ptr ? "options"
-                                   : !step      ? "step"
-                                                : "json");
-  ProfileGroup by = ProfileGroup::Op;
-  ProfileSort order = ProfileSort::Self;
-  using Group = ProfileGroup;
-  using Sort = ProfileSort;
-  if (group)
-    if (RematStatus status =
-            parse<Group>(call, "group", group,
-                         {Group::Op, Group::Kernel, Group::Name, Group::Layer,
-                          Group::Label, Group::Phase},
-                         by))
-      return status;
-  if (sort)
-    if (RematStatus status = parse<Sort>(call, "order", sort,
-                                         {Sort::Self, Sort::Total, Sort::Calls,
-                                          Sort::Bytes, Sort::Flops, Sort::Name},
-                                         order))
-      return status;
-  View view;
-  if (RematStatus status =
-          makeView(call, state, unwrap(options)->step, step, view))
-    return status;
-  giveJson(makeProfile(view.report, view.measured.times, by, order).toJson(),
-           json);
-  return REMAT_STATUS_OK;
+  return runCall(
+      __func__, module,
+      {{"options", options.ptr}, {"step", step}, makeOutput("json", json)},
+      [&](Call &call, ModuleState &state) {
+        ProfileGroup by = ProfileGroup::Op;
+        ProfileSort order = ProfileSort::Self;
+        using Group = ProfileGroup;
+        using Sort = ProfileSort;
+        if (group)
+          if (RematStatus status =
+                  parse<Group>(call, "group", group,
+                               {Group::Op, Group::Kernel, Group::Name,
+                                Group::Layer, Group::Label, Group::Phase},
+                               by))
+            return status;
+        if (sort)
+          if (RematStatus status =
+                  parse<Sort>(call, "order", sort,
+                              {Sort::Self, Sort::Total, Sort::Calls,
+                               Sort::Bytes, Sort::Flops, Sort::Name},
+                              order))
+            return status;
+        View view;
+        if (RematStatus status =
+                makeView(call, state, unwrap(options)->step, step, view))
+          return status;
+        giveJson(
+            makeProfile(view.report, view.measured.times, by, order).toJson(),
+            json);
+        return REMAT_STATUS_OK;
+      });
 }
 
 RematStatus rematModuleGetTrace(RematModule module, RematOptions options,
                                 const remat_step *step, RematBytes *json) {
-  if (json)
-    *json = {nullptr, 0};
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!options.ptr || !json)
-    return call.failNull(__func__, json ? "options" : "json");
-  View view;
-  if (RematStatus status =
-          makeView(call, state, unwrap(options)->step, step, view))
-    return status;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  writeTrace(view.report, view.measured.spans, os);
-  giveBytes(text, json);
-  return REMAT_STATUS_OK;
+  return runCall(
+      __func__, module, {{"options", options.ptr}, makeOutput("json", json)},
+      [&](Call &call, ModuleState &state) {
+        View view;
+        if (RematStatus status =
+                makeView(call, state, unwrap(options)->step, step, view))
+          return status;
+        std::string text;
+        llvm::raw_string_ostream os(text);
+        writeTrace(view.report, view.measured.spans, os);
+        giveBytes(text, json);
+        return REMAT_STATUS_OK;
+      });
 }
 
 RematStatus rematModuleGetMemorySnapshot(RematModule module,
                                          RematOptions options,
                                          RematBytes *pickle) {
-  if (pickle)
-    *pickle = {nullptr, 0};
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!options.ptr || !pickle)
-    return call.failNull(__func__, pickle ? "options" : "pickle");
-  View view;
-  if (RematStatus status = makeView(call, state, unwrap(options)->step,
+  return runCall(__func__, module,
+                 {{"options", options.ptr}, makeOutput("pickle", pickle)},
+                 [&](Call &call, ModuleState &state) {
+                   View view;
+                   if (RematStatus status =
+                           makeView(call, state, unwrap(options)->step,
                                     /*step=*/nullptr, view))
-    return status;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  writeMemorySnapshot(view.report, os);
-  giveBytes(text, pickle);
-  return REMAT_STATUS_OK;
+                     return status;
+                   std::string text;
+                   llvm::raw_string_ostream os(text);
+                   writeMemorySnapshot(view.report, os);
+                   giveBytes(text, pickle);
+                   return REMAT_STATUS_OK;
+                 });
 }
 
 RematStatus rematModuleGetSavedValues(RematModule module, RematBytes *text) {
-  if (text)
-    *text = {nullptr, 0};
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!text)
-    return call.failNull(__func__, "text");
-  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_PLACED))
-    return status;
-  GraphOp graph = getOnlyGraph(*state.module);
-  if (!graph)
-    return call.fail(REMAT_STATUS_INVALID_ARGUMENT, "the module holds no step");
-  std::string lines;
-  llvm::raw_string_ostream os(lines);
-  printSavedValues(graph, os);
-  giveBytes(lines, text);
-  return REMAT_STATUS_OK;
+  return runCall(__func__, module, {makeOutput("text", text)},
+                 [&](Call &call, ModuleState &state) {
+                   if (RematStatus status =
+                           requireLevel(call, state, REMAT_LEVEL_PLACED))
+                     return status;
+                   GraphOp graph = getOnlyGraph(*state.module);
+                   if (!graph)
+                     return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                                      "the module holds no step");
+                   std::string lines;
+                   llvm::raw_string_ostream os(lines);
+                   printSavedValues(graph, os);
+                   giveBytes(lines, text);
+                   return REMAT_STATUS_OK;
+                 });
 }
 
 /// Fails unless `placed` may be `tasks` with a plan.
@@ -201,41 +189,82 @@ static RematStatus requireSameStep(Call &call, const ModuleState &tasks,
                    "that was at level 'tasks'");
 }
 
+/// Fails unless a frontier may have so many points, or none.
+static RematStatus checkPoints(Call &call, unsigned points) {
+  if (points != 1)
+    return REMAT_STATUS_OK;
+  return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                   "a frontier has at least 2 points, got 1, expected 0 for "
+                   "none");
+}
+
 RematStatus rematModuleGetReport(RematModule module, RematOptions options,
-                                 RematModule tasks, const remat_step *step,
-                                 const char *title, RematBytes *html) {
-  if (html)
-    *html = {nullptr, 0};
-  if (!module.ptr)
-    return REMAT_STATUS_INVALID_ARGUMENT;
-  ModuleState &state = *unwrap(module);
-  Call call(*state.context);
-  if (!options.ptr || !html)
-    return call.failNull(__func__, html ? "options" : "html");
-  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_PLACED))
-    return status;
-  if (RematStatus status = requirePlan(call, state))
-    return status;
-  if (tasks.ptr)
-    if (RematStatus status = requireSameStep(call, *unwrap(tasks), state))
-      return status;
-  const StepOptions &given = unwrap(options)->step;
-  View view;
-  if (RematStatus status = makeView(call, state, given, step, view))
-    return status;
-  std::vector<PlannedStep> plans;
-  plans.push_back(
-      makePlannedStep(PlanOrigin::Chosen, std::move(view.report), *state.plan));
-  plans.front().measured = view.measured.spans;
-  if (tasks.ptr)
-    if (llvm::Error error =
-            collectPlans(*unwrap(tasks)->module, given, given.plan.solver,
-                         /*frontier=*/{}, std::move(plans.front()))
-                .moveInto(plans))
-      return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  writePage(plans, title ? title : "model", os);
-  giveBytes(text, html);
-  return REMAT_STATUS_OK;
+                                 RematModule tasks, unsigned points,
+                                 const remat_step *step, const char *title,
+                                 RematBytes *html) {
+  return runCall(
+      __func__, module, {{"options", options.ptr}, makeOutput("html", html)},
+      [&](Call &call, ModuleState &state) {
+        if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_PLACED))
+          return status;
+        if (RematStatus status = requirePlan(call, state))
+          return status;
+        if (RematStatus status = checkPoints(call, points))
+          return status;
+        if (tasks.ptr)
+          if (RematStatus status = requireSameStep(call, *unwrap(tasks), state))
+            return status;
+        const StepOptions &given = unwrap(options)->step;
+        View view;
+        if (RematStatus status = makeView(call, state, given, step, view))
+          return status;
+        std::vector<PlannedStep> plans;
+        plans.push_back(makePlannedStep(PlanOrigin::Chosen,
+                                        std::move(view.report), *state.plan));
+        plans.front().measured = view.measured.spans;
+        if (tasks.ptr)
+          if (llvm::Error error =
+                  collectPlans(*unwrap(tasks)->module, given, given.plan.solver,
+                               /*frontier=*/{}, std::move(plans.front()),
+                               points)
+                      .moveInto(plans))
+            return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
+        std::string text;
+        llvm::raw_string_ostream os(text);
+        writePage(plans, title ? title : "model", os);
+        giveBytes(text, html);
+        return REMAT_STATUS_OK;
+      });
+}
+
+RematStatus rematModuleGetWhatIf(RematModule module, RematOptions options,
+                                 const char *const *conditions, size_t count,
+                                 RematBytes *json) {
+  return runCall(
+      __func__, module,
+      {{"options", options.ptr},
+       {"conditions", conditions},
+       makeOutput("json", json)},
+      [&](Call &call, ModuleState &state) {
+        if (state.level != REMAT_LEVEL_CAPTURED)
+          if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_TASKS))
+            return status;
+        std::vector<std::string> lists;
+        for (const char *text : ArrayRef(conditions, count)) {
+          if (!text)
+            return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                             "a condition is null");
+          lists.push_back(text);
+        }
+        llvm::Expected<WhatIf> asked = WhatIf::parse(lists);
+        if (!asked)
+          return call.fail(REMAT_STATUS_INVALID_OPTION, asked.takeError());
+        llvm::Expected<std::vector<WhatIfRow>> rows =
+            asked->run(*state.module, unwrap(options)->step,
+                       [](planning::SolverOptions &) { return true; });
+        if (!rows)
+          return call.fail(REMAT_STATUS_COMPILE_ERROR, rows.takeError());
+        giveJson(toJson(*rows), json);
+        return REMAT_STATUS_OK;
+      });
 }

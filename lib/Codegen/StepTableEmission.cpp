@@ -288,6 +288,7 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   entry.copy = task.getCopy();
   entry.recompute = task.isClone();
   entry.backward = task.getBackward();
+  entry.update = isOptimizerLocation(task.getLoc());
   if (!task.isClone())
     originals[task.getId()] = entry.task;
   else if (auto it = originals.find(task.getId());

@@ -13,6 +13,7 @@
 #include "remat/Pipelines/SavedValues.h"
 
 #include "remat/Dialect/Remat/IR/Views.h"
+#include "remat/Dialect/Remat/Transforms/TaskNames.h"
 #include "remat/Utils/Locations.h"
 #include "remat/Utils/TypeNames.h"
 
@@ -50,8 +51,8 @@ static mlir::Operation *findComputation(mlir::func::FuncOp kernel,
   return found;
 }
 
-/// The function that an operation is in: the name right around its place in a
-/// file, or `other` if that has none.
+/// The function or scope that an operation is in: the name right around its
+/// place in a file, or `other` if that has none.
 static StringRef findFunction(mlir::Location loc, StringRef other) {
   StringRef function = other;
   loc->walk([&](mlir::Location inner) {
@@ -61,6 +62,8 @@ static StringRef findFunction(mlir::Location loc, StringRef other) {
     return isa<mlir::FileLineColLoc>(inner) ? mlir::WalkResult::interrupt()
                                             : mlir::WalkResult::advance();
   });
+  // Of a scope, the separator at its end says that it is no operation.
+  function.consume_back("/");
   return function;
 }
 
@@ -133,8 +136,9 @@ static SetVector<mlir::Value> findSaved(GraphOp graph) {
     if (!isBackward)
       continue;
     after.insert(&op);
-    // What ends a transfer reads nothing.
-    if (isa<ReleaseOp>(op))
+    // What ends a transfer reads nothing, and an optimizer is no part of the
+    // backward computation.
+    if (isa<ReleaseOp>(op) || (task && isUpdate(task)))
       continue;
     for (mlir::Value operand : op.getOperands()) {
       mlir::Value root = getViewRoot(operand);

@@ -46,8 +46,14 @@ BufferRole StepReporter::getRole(const LiveBuffer &buffer) const {
 /// What happens to a value between its making and its last use.
 void StepReporter::decide(const LiveBuffer &live, ReportBuffer &buffer) const {
   auto task = dyn_cast<TaskOp>(live.owner);
-  if (!live.value || !task || task.isPlannedBackward())
+  if (!live.value || !task)
     return;
+  // Of what backward tasks make, nothing waits, but it may be made again.
+  if (task.isPlannedBackward()) {
+    if (!task.isClone() && cloned.count(task.getId()))
+      buffer.decision = BufferDecision::Recomputed;
+    return;
+  }
   auto result = cast<OpResult>(live.value);
   if (std::optional<Policy> policy =
           task.getResultPolicy(result.getResultNumber()))

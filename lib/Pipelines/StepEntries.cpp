@@ -22,7 +22,7 @@ using namespace remat;
 StepPhase StepReporter::getPhase(TaskOp task) const {
   if (task.isClone())
     return StepPhase::Recompute;
-  if (updates.contains(task))
+  if (isUpdate(task))
     return StepPhase::Update;
   return task.getBackward() ? StepPhase::Backward : StepPhase::Forward;
 }
@@ -143,6 +143,22 @@ void StepReporter::addTransfer(Operation &op) {
   report.entries.push_back(std::move(entry));
 }
 
+/// The name that all that the program called by one in the bodies of a loop is
+/// in.
+static std::string findBodyLabel(LoopOp loop) {
+  std::optional<std::string> found;
+  for (GraphOp body : findBodies(loop))
+    for (auto task : body.getOps<TaskOp>()) {
+      LoopOp inner = findLoop(task);
+      std::string label = findLabel(task.getLoc()).str();
+      if (label.empty() && inner)
+        label = findBodyLabel(inner);
+      if (!label.empty())
+        found = found ? findCommonScope(*found, label).str() : label;
+    }
+  return found.value_or("");
+}
+
 LogicalResult StepReporter::addEntry(Operation &op) {
   entryAt.push_back(report.entries.size());
   if (isViewOp(&op))
@@ -160,13 +176,15 @@ LogicalResult StepReporter::addEntry(Operation &op) {
   if (entry.copyOf)
     entry.layer = report.entries[*entry.copyOf].layer;
   entry.label = findLabel(op.getLoc()).str();
+  if (auto task = dyn_cast<TaskOp>(op); task && entry.label.empty())
+    if (LoopOp loop = findLoop(task))
+      entry.label = findBodyLabel(loop);
   entry.location = describeLocation(op.getLoc());
   entry.name = joinName(entry.layer, entry.kind);
   if (entry.phase == StepPhase::Recompute)
     entry.name += ", recomputed";
-  else if (entry.phase != StepPhase::Forward &&
-           entry.phase != StepPhase::Transfer)
-    entry.name += ", " + stringify(entry.phase).str();
+  else if (entry.phase == StepPhase::Backward)
+    entry.name += ", backward";
   schedule(op, entry);
   return success();
 }

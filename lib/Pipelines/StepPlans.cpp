@@ -14,10 +14,9 @@
 using namespace mlir;
 using namespace remat;
 
-/// How many budgets of the frontier a comparison shows, and with which part of
-/// the effort each is planned: together they take about as long as the plan
-/// that was asked for.
-static constexpr unsigned reportPoints = 5;
+/// With which part of the effort a budget of the frontier is planned: as many
+/// as a comparison has by default take about as long as the plan that was asked
+/// for.
 static constexpr double reportEffort = 0.25;
 
 StringRef remat::stringify(PlanOrigin origin) {
@@ -116,9 +115,10 @@ remat::carryOutPlans(ModuleOp tasks, const StepOptions &options,
 llvm::Expected<std::vector<PlannedStep>>
 remat::collectPlans(ModuleOp tasks, const StepOptions &options,
                     const planning::SolverOptions &search,
-                    ArrayRef<GraphPlan> frontier, PlannedStep chosen) {
+                    ArrayRef<GraphPlan> frontier, PlannedStep chosen,
+                    unsigned points) {
   std::vector<GraphPlan> found;
-  if (frontier.empty()) {
+  if (frontier.empty() && points > 0) {
     GraphOp graph = getOnlyGraph(tasks);
     if (!graph)
       return llvm::createStringError("the module holds no step");
@@ -127,7 +127,7 @@ remat::collectPlans(ModuleOp tasks, const StepOptions &options,
     plan.solver = search;
     plan.solver.effort *= reportEffort;
     if (llvm::Error error =
-            computeFrontier(graph, plan, reportPoints, &found).takeError())
+            computeFrontier(graph, plan, points, &found).takeError())
       return std::move(error);
     frontier = found;
   }

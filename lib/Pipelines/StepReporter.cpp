@@ -6,7 +6,6 @@
 
 #include "StepReporter.h"
 
-#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Utils/Utf8.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -74,33 +73,6 @@ void StepReporter::findParameters() {
           getArgumentName(number);
 }
 
-/// The tasks that write new weights and optimizer states over the old ones, and
-/// what follows from these alone, as powers of the number of steps do.
-void StepReporter::findUpdates() {
-  if (options.optimizer.empty())
-    return;
-  SmallVector<BlockArgument> donors = getDonors(graph);
-  auto isUpdate = [&](Value value) {
-    Value owner = GraphLiveness::getOwner(value);
-    return llvm::any_of(
-        graph.getBody().front().getTerminator()->getOpOperands(),
-        [&](OpOperand &returned) {
-          return donors[returned.getOperandNumber()] &&
-                 GraphLiveness::getOwner(returned.get()) == owner;
-        });
-  };
-  auto isUpdated = [&](Value operand) {
-    Operation *producer = getViewRoot(operand).getDefiningOp();
-    return producer && updates.contains(producer);
-  };
-  for (auto task : graph.getOps<TaskOp>())
-    if ((!task.getResults().empty() &&
-         llvm::all_of(task.getResults(), isUpdate)) ||
-        (!task.getOperands().empty() &&
-         llvm::all_of(task.getOperands(), isUpdated)))
-      updates.insert(task);
-}
-
 //===----------------------------------------------------------------------===//
 // All of it
 //===----------------------------------------------------------------------===//
@@ -127,7 +99,6 @@ FailureOr<StepReport> StepReporter::run() {
   report.plannedPeak = graph.getPlannedPeak().value_or(0);
   report.arenaBytes = graph.getArenaBytes().value_or(0);
   findParameters();
-  findUpdates();
   layers.emplace(graph, gradients);
   for (auto task : graph.getOps<TaskOp>())
     if (task.isClone())

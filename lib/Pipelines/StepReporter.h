@@ -38,7 +38,6 @@ private:
   std::string getArgumentName(unsigned number);
   void findNamedGradients();
   void findParameters();
-  void findUpdates();
   llvm::LogicalResult addEntry(mlir::Operation &op);
   llvm::FailureOr<EntryWork> analyze(TaskOp task);
   llvm::LogicalResult analyzeLoop(LoopOp loop, int64_t runs,
@@ -67,7 +66,6 @@ private:
   /// one that a result is the gradient of.
   llvm::DenseSet<unsigned> parameters;
   std::vector<std::string> gradients;
-  llvm::DenseSet<mlir::Operation *> updates;
   std::optional<LayerNames> layers;
   llvm::StringMap<EntryWork> kernels;
   /// The entry of each operation that has one, and of the originals of clones.

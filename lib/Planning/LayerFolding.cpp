@@ -16,6 +16,9 @@ namespace remat::planning {
 static bool isSeparator(char c) { return c == '.' || c == '/'; }
 
 std::string foldLayer(StringRef layer) {
+  // Of a plain list of layers, a number is all that says which one it is.
+  if (all_of(layer, [](char c) { return isDigit(c) || isSeparator(c); }))
+    return layer.str();
   std::string folded;
   while (!layer.empty()) {
     StringRef part = layer.take_until(isSeparator);

@@ -237,6 +237,8 @@ std::string AnomalyCheck::describe(uint32_t index, uint32_t result,
     message += " of " + layers;
   if (entry.flags & REMAT_ENTRY_RECOMPUTE)
     message += ", a recomputation";
+  else if (entry.flags & REMAT_ENTRY_UPDATE)
+    message += ", an update of the optimizer";
   else if (entry.flags & REMAT_ENTRY_BACKWARD)
     message += ", backward";
   // A NaN may also be of an infinity that only the operation has seen.

@@ -17,7 +17,9 @@ Ranges::Ranges(const Table &table) {
     std::string name = table.string(entry.name);
     if (name.empty())
       name = entry.kind == REMAT_ENTRY_COPY ? "copy" : "entry";
-    if (entry.flags & REMAT_ENTRY_BACKWARD)
+    if (entry.flags & REMAT_ENTRY_UPDATE)
+      name += ", update";
+    else if (entry.flags & REMAT_ENTRY_BACKWARD)
       name += ", backward";
     if (entry.forward_index >= 0)
       name += ", seq = " + std::to_string(entry.forward_index);

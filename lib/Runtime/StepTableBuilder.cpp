@@ -251,6 +251,7 @@ uint32_t StepTableBuilder::addEntry(const StepEntry &entry) {
   record.kind = entry.kind;
   record.flags =
       (entry.backward ? unsigned(REMAT_ENTRY_BACKWARD) : 0u) |
+      (entry.update ? unsigned(REMAT_ENTRY_UPDATE) : 0u) |
       (entry.recompute ? unsigned(REMAT_ENTRY_RECOMPUTE) : 0u) |
       (entry.writesInfinity ? unsigned(REMAT_ENTRY_WRITES_INFINITY) : 0u) |
       (entry.writesNaN ? unsigned(REMAT_ENTRY_WRITES_NAN) : 0u);

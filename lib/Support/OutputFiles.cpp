@@ -110,6 +110,14 @@ static bool isDescriptor(StringRef path) {
          path.starts_with("/dev/fd/") || path.starts_with("/proc/");
 }
 
+bool OutputFiles::isStream(StringRef path) {
+  if (isStandardOutput(path) || isDescriptor(path))
+    return true;
+  sys::fs::file_status status;
+  return !sys::fs::status(path, status) && sys::fs::exists(status) &&
+         !sys::fs::is_regular_file(status) && !sys::fs::is_directory(status);
+}
+
 /// Where a file called `path` is made: links are followed as far as there is
 /// something.
 static std::error_code findTarget(StringRef path, bool exists,
@@ -141,14 +149,7 @@ OutputFiles::~OutputFiles() {
 
 Error OutputFiles::add(StringRef path,
                        function_ref<void(raw_ostream &)> write) {
-  auto isStream = [&] {
-    if (isStandardOutput(path) || isDescriptor(path))
-      return true;
-    sys::fs::file_status status;
-    return !sys::fs::status(path, status) && sys::fs::exists(status) &&
-           !sys::fs::is_regular_file(status) && !sys::fs::is_directory(status);
-  };
-  if (!isStream())
+  if (!isStream(path))
     return addFile(path, write);
   Stream &stream = streams.emplace_back();
   stream.path = path.str();

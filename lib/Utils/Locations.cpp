@@ -11,6 +11,11 @@
 using namespace mlir;
 using namespace remat;
 
+bool remat::isOptimizerLocation(Location loc) {
+  auto name = dyn_cast<NameLoc>(loc);
+  return name && name.getName() == optimizerLocName;
+}
+
 std::optional<Location> remat::findForwardLocation(Location loc) {
   std::optional<Location> forward;
   for (auto name = dyn_cast<NameLoc>(loc);

@@ -37,6 +37,8 @@ PlanWatch::~PlanWatch() {
   }
   if (isNewer)
     line.finish();
+  else
+    line.clear();
   if (interrupted && !afterwards.empty())
     errs() << (tool + ": interrupted, " + afterwards + "\n");
 }

@@ -29,10 +29,13 @@ ProgressLine::ProgressLine(StringRef tool, bool shows,
     printer = std::thread([this] { printEachSecond(); });
 }
 
-ProgressLine::~ProgressLine() {
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::clear() {
   stop();
   if (hasLine)
     errs() << clearLine;
+  hasLine = false;
 }
 
 void ProgressLine::stop() {

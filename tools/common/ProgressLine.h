@@ -39,6 +39,8 @@ public:
 
   /// Says it once more, and for the last time, in a line that stays.
   void finish();
+  /// Takes back what is on the terminal's line, and says nothing from then on.
+  void clear();
   double getSeconds() const;
 
 private:

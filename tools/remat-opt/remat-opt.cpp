@@ -14,6 +14,8 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -30,11 +32,50 @@ static llvm::cl::opt<bool> listOptions(
     "remat-list-options",
     llvm::cl::desc("Print what is known of the options of a step, as JSON"));
 
+namespace {
+/// The options of the command line, but for the file of remarks, which MLIR
+/// writes as it goes, and ends the process if it cannot. It writes to a
+/// temporary file instead.
+class Config : public mlir::MlirOptMainConfig {
+public:
+  Config() : MlirOptMainConfig(createFromCLOptions()), remarks(getPath()) {}
+
+  llvm::Error redirectRemarks() {
+    if (remarks.empty())
+      return llvm::Error::success();
+    llvm::SmallString<128> path;
+    if (std::error_code error =
+            llvm::sys::fs::createTemporaryFile("remat-remarks", "tmp", path))
+      return llvm::createFileError("temporary file for remarks", error);
+    remarksOutputFileFlag = std::string(path);
+    remover.setFile(path);
+    return llvm::Error::success();
+  }
+
+  /// Adds the file that was asked for, if one was.
+  llvm::Error addRemarks(remat::OutputFiles &files) const {
+    if (remarks.empty())
+      return llvm::Error::success();
+    auto written = llvm::MemoryBuffer::getFile(getPath());
+    if (!written)
+      return llvm::createFileError(remarks, written.getError());
+    return files.add(
+        remarks, [&](llvm::raw_ostream &os) { os << (*written)->getBuffer(); });
+  }
+
+private:
+  std::string getPath() const { return getRemarksOutputFile(); }
+
+  std::string remarks;
+  llvm::FileRemover remover;
+};
+} // namespace
+
 /// What MlirOptMain does with files, except that a file that cannot be written
-/// is an error, and is then as it was before.
+/// is an error, and all are then as they were before.
 static llvm::LogicalResult run(llvm::StringRef input, llvm::StringRef output,
                                mlir::DialectRegistry &registry) {
-  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  Config config;
   if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
     llvm::errs() << "remat-opt: reading standard input, end it by ctrl-d\n";
   std::string message;
@@ -44,14 +85,19 @@ static llvm::LogicalResult run(llvm::StringRef input, llvm::StringRef output,
     llvm::errs() << message << '\n';
     return llvm::failure();
   }
-  // What was printed before something failed is of use on a screen.
-  if (output == "-")
-    return mlir::MlirOptMain(llvm::outs(), std::move(buffer), registry, config);
   remat::OutputFiles files;
   auto result = llvm::success();
-  llvm::Error error = files.add(output, [&](llvm::raw_ostream &os) {
+  auto runTo = [&](llvm::raw_ostream &os) {
     result = mlir::MlirOptMain(os, std::move(buffer), registry, config);
-  });
+  };
+  llvm::Error error = config.redirectRemarks();
+  // What was printed before something failed is of use on a screen.
+  if (!error && output == "-")
+    runTo(llvm::outs());
+  else if (!error)
+    error = files.add(output, runTo);
+  if (!error)
+    error = config.addRemarks(files);
   if (!error && llvm::succeeded(result))
     error = files.commit();
   if (!error)

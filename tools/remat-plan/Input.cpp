@@ -70,27 +70,21 @@ static Error setLimits(planning::Problem &problem, const StepFlags &flags,
   return Error::success();
 }
 
-static Expected<Model> readModel(std::unique_ptr<MemoryBuffer> buffer,
-                                 StringRef manifestFile, const StepFlags &flags,
-                                 StepOptions options) {
-  std::string path = buffer->getBufferIdentifier().str();
-  Model model;
+static Expected<ModelSource> readModel(std::unique_ptr<MemoryBuffer> buffer,
+                                       StringRef manifestFile,
+                                       const StepFlags &flags,
+                                       StepOptions options) {
+  ModelSource model;
   model.reader = std::make_unique<ModelReader>();
   if (Error error =
           model.reader->read(std::move(buffer)).moveInto(model.module))
     return std::move(error);
   mlir::ModuleOp module = *model.module;
-  if (module.getOps<GraphOp>().empty()) {
-    if (Error error = applyManifestFile(manifestFile, flags, module, options))
-      return std::move(error);
-    if (failed(compileToTasks(module, options)))
-      return makeError("could not compile " + path);
-  } else if (Error error = checkForGraph(manifestFile, flags)) {
+  if (Error error =
+          module.getOps<GraphOp>().empty()
+              ? applyManifestFile(manifestFile, flags, module, options)
+              : checkForGraph(manifestFile, flags))
     return std::move(error);
-  }
-  model.graph = getOnlyGraph(module);
-  if (!model.graph)
-    return makeError("could not plan " + path);
   model.options = std::move(options);
   return model;
 }
@@ -101,9 +95,9 @@ static bool isJson(StringRef text) {
   return text.starts_with("{") && !text.starts_with("{-#");
 }
 
-Expected<Input> plan::readInput(StringRef path, StringRef manifestFile,
-                                const StepFlags &flags,
-                                const StepOptions &options) {
+Expected<Source> plan::readSource(StringRef path, StringRef manifestFile,
+                                  const StepFlags &flags,
+                                  const StepOptions &options) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> file =
       MemoryBuffer::getFileOrSTDIN(path);
   if (!file)
@@ -119,4 +113,22 @@ Expected<Input> plan::readInput(StringRef path, StringRef manifestFile,
   if (Error error = setLimits(instance->problem, flags, options.plan))
     return createFileError(path, std::move(error));
   return std::move(*instance);
+}
+
+Expected<Input> plan::readInput(StringRef path, StringRef manifestFile,
+                                const StepFlags &flags,
+                                const StepOptions &options) {
+  Expected<Source> source = readSource(path, manifestFile, flags, options);
+  if (!source)
+    return source.takeError();
+  if (auto *instance = std::get_if<planning::Instance>(&*source))
+    return std::move(*instance);
+  Model model{std::move(std::get<ModelSource>(*source)), {}};
+  if (model.module->getOps<GraphOp>().empty() &&
+      failed(compileToTasks(*model.module, model.options)))
+    return makeError("could not compile " + path);
+  model.graph = getOnlyGraph(*model.module);
+  if (!model.graph)
+    return makeError("could not plan " + path);
+  return model;
 }

@@ -20,23 +20,33 @@
 
 namespace remat::plan {
 
-/// A model, brought to tasks.
-struct Model {
+/// A model as it was read: a function, or a graph of tasks.
+struct ModelSource {
   /// Owns what the module is made of.
   std::unique_ptr<tools::ModelReader> reader;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  GraphOp graph;
-  /// What it was brought there with.
+  /// What it is brought to tasks with.
   StepOptions options;
 };
 
+/// A model, brought to tasks.
+struct Model : ModelSource {
+  GraphOp graph;
+};
+
+using Source = std::variant<planning::Instance, ModelSource>;
 using Input = std::variant<planning::Instance, Model>;
 
-/// Reads an instance (a JSON object), or a model in MLIR's text or bytecode:
-/// one with a graph of tasks, or with a function, which is brought there as
-/// `options` and the manifest say, if there is one. "-" is standard input. The
-/// limits of `options`, the budget aside, replace those of an instance where
-/// `flags` were given.
+/// Reads an instance (a JSON object), or a model in MLIR's text or bytecode,
+/// for which `options` are completed as the manifest says, if there is one. "-"
+/// is standard input. The limits of `options`, the budget aside, replace those
+/// of an instance where `flags` were given.
+llvm::Expected<Source> readSource(llvm::StringRef path,
+                                  llvm::StringRef manifestFile,
+                                  const tools::StepFlags &flags,
+                                  const StepOptions &options);
+
+/// The same, and brings a function to tasks.
 llvm::Expected<Input> readInput(llvm::StringRef path,
                                 llvm::StringRef manifestFile,
                                 const tools::StepFlags &flags,

@@ -11,21 +11,9 @@
 
 #include "common/PlanFlags.h"
 
-namespace remat::plan {
+#include "remat/Pipelines/WhatIf.h"
 
-/// What a model needs under some condition. Bytes and nanoseconds.
-struct WhatIfRow {
-  /// What was asked for, each with its value: {"batch", "16"}.
-  std::vector<std::pair<std::string, std::string>> conditions;
-  int64_t saveAllPeak = 0, smallestFeasible = 0;
-  /// Of arguments and results, which the caller has beside the arena.
-  int64_t callersBytes = 0;
-  /// The budget, if there is one, and what a plan within it needs; no peak if
-  /// there is none.
-  std::optional<int64_t> budget, peak;
-  double overheadPercent = 0;
-  std::string planner;
-};
+namespace remat::plan {
 
 /// --what-if: a row for each combination of batches, budgets, types of numbers
 /// and links to the host.
@@ -34,8 +22,8 @@ public:
   explicit WhatIfFlag(llvm::cl::OptionCategory &category);
 
   bool isGiven() const { return !values.empty(); }
-  /// Reads and plans the model once for each row. `options` say everything that
-  /// a condition does not.
+  /// Reads the model and plans it once for each row. `options` say everything
+  /// that a condition does not.
   llvm::Expected<std::vector<WhatIfRow>> run(llvm::StringRef path,
                                              llvm::StringRef manifest,
                                              const tools::StepFlags &flags,
@@ -46,9 +34,7 @@ private:
   llvm::cl::list<std::string> values;
 };
 
-/// {"schema": "remat.what-if/1", "rows": [{"batch": "16", "budget_bytes",
-/// ...}]}
-llvm::json::Value toJson(llvm::ArrayRef<WhatIfRow> rows);
+/// A table with a column for each condition.
 void print(llvm::ArrayRef<WhatIfRow> rows, llvm::raw_ostream &os);
 
 } // namespace remat::plan

@@ -269,7 +269,7 @@ static Error runWhatIf(const StepOptions &step) {
   if (!options().reportFile.empty())
     if (Error error =
             writeOutputFile(options().reportFile, [&](raw_ostream &os) {
-              os << formatv("{0:2}", plan::toJson(*rows)) << '\n';
+              os << formatv("{0:2}", remat::toJson(*rows)) << '\n';
             }))
       return error;
   print(*rows, tools::getTextStream(getOutputFlags()));

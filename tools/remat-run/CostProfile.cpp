@@ -29,7 +29,7 @@ static Expected<CostFile> loadKnown(mlir::ModuleOp module) {
   EmitOptions machine;
   machine.chip = options().step.chip;
   machine.device = options().step.device;
-  if (sys::fs::exists(options().profileCosts))
+  if (holdsCosts(options().profileCosts))
     return loadCosts(options().profileCosts, module, machine,
                      options().step.threads);
   CostFile file;

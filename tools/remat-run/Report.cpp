@@ -6,8 +6,7 @@
 
 #include "Report.h"
 
-#include "common/SummaryJson.h"
-
+#include "remat/Pipelines/SummaryJson.h"
 #include "remat/Support/Tables.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -20,7 +19,6 @@
 using namespace llvm;
 using namespace remat;
 using namespace remat::run;
-using tools::addSummary;
 
 /// JSON has no numbers that are not finite.
 static json::Value toNumber(double value) {
@@ -100,7 +98,6 @@ static json::Object toJson(const RunReport &run) {
       {"result_bytes", run.resultBytes},
       {"donated_bytes", run.donatedBytes},
       {"rss_growth_bytes", run.rssGrowth},
-      {"offloaded_bytes", int64_t(run.stats.offloaded_bytes)},
       {"gradients", std::move(gradients)},
       {"result_hash", utohexstr(run.resultHash, /*LowerCase=*/true)},
       {"compile_seconds", run.compileSeconds},
@@ -108,6 +105,7 @@ static json::Object toJson(const RunReport &run) {
       {"step_seconds", json::Array(run.stepSeconds)},
       {"step_cpu_seconds", json::Array(run.stepCpuSeconds)}};
   addSummary(object, run.summary);
+  object["offloaded_bytes"] = int64_t(run.stats.offloaded_bytes);
   if (run.gradientError)
     object["gradient_error"] = *run.gradientError;
   if (run.infeasible) {
@@ -229,7 +227,12 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
     os << run.trace;
     if (run.profile) {
       os << "\ntime by " << stringify(run.profile->group) << " at budget "
-         << run.describeBudget() << '\n';
+         << run.describeBudget();
+      // What is read and written for the first time takes longer.
+      if (size_t steps = run.stepSeconds.size(); steps == 1)
+        os << ", of the first step; --steps=5 has the least of 5\n";
+      else
+        os << ", the least of " << steps << " steps\n";
       run.profile->print(os);
     }
   }

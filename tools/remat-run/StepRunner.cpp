@@ -12,6 +12,7 @@
 #include "Options.h"
 
 #include "remat/Cost/CostFile.h"
+#include "remat/Support/OutputFiles.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -66,6 +67,10 @@ const std::string &run::getAlgorithms() {
   return *algorithms;
 }
 
+bool run::holdsCosts(StringRef path) {
+  return !path.empty() && !OutputFiles::isStream(path) && sys::fs::exists(path);
+}
+
 /// Reads them for the first step.
 static Error loadAlgorithms() {
   if (algorithms)
@@ -73,7 +78,7 @@ static Error loadAlgorithms() {
   algorithms.emplace();
   for (StringRef path :
        {StringRef(options().step.costs), StringRef(options().profileCosts)}) {
-    if (path.empty() || !sys::fs::exists(path) || !algorithms->empty())
+    if (!holdsCosts(path) || !algorithms->empty())
       continue;
     Expected<CostFile> file = CostFile::load(path);
     if (!file)

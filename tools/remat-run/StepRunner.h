@@ -33,6 +33,10 @@ double cpuNow();
 /// process have chosen, see remat_step_algorithms.
 const std::string &getAlgorithms();
 
+/// Whether there is a file of this name, and not a stream, that costs can be
+/// read from.
+bool holdsCosts(llvm::StringRef path);
+
 /// Plans and compiles a copy of `tasks` and records sizes and times.
 llvm::Expected<LoadedStep> compile(mlir::ModuleOp tasks, llvm::StringRef budget,
                                    RunReport &report);

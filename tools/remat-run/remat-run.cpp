@@ -172,6 +172,10 @@ static Error measureErrors(Model &model, const Manifest *manifest) {
     static FileRemover remover;
     remover.setFile(path);
     step.gradientErrors = std::string(path);
+  } else if (OutputFiles::isStream(step.gradientErrors)) {
+    return makeError("'--gradient-errors' is '" + step.gradientErrors +
+                     "', expected a file that can be read again: the plan "
+                     "follows what was measured");
   } else if (sys::fs::exists(step.gradientErrors)) {
     if (Error error =
             GradientErrors::load(step.gradientErrors).moveInto(errors))

@@ -58,13 +58,18 @@ llvm::Expected<std::vector<PlannedStep>>
 carryOutPlans(mlir::ModuleOp tasks, const StepOptions &options,
               llvm::ArrayRef<GraphPlan> frontier);
 
-/// The steps of `tasks` (L2) to show beside `chosen`, and that: the plans of
-/// `frontier`, or if there are none, some that are searched for with less
+/// How many plans of the frontier a comparison has, unless it is said.
+inline constexpr unsigned defaultReportPoints = 5;
+
+/// The steps of `tasks` (L2) to show beside `chosen`, and that: the one with
+/// everything saved, and the plans of `frontier`, or if there are none, as many
+/// as `points` says (none, or 2 and more), which are searched for with less
 /// effort. `search` has the limits of this search.
 llvm::Expected<std::vector<PlannedStep>>
 collectPlans(mlir::ModuleOp tasks, const StepOptions &options,
              const planning::SolverOptions &search,
-             llvm::ArrayRef<GraphPlan> frontier, PlannedStep chosen);
+             llvm::ArrayRef<GraphPlan> frontier, PlannedStep chosen,
+             unsigned points = defaultReportPoints);
 
 } // namespace remat
 

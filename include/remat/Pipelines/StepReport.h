@@ -49,8 +49,8 @@ enum class BufferRole : uint8_t {
 inline constexpr unsigned numBufferRoles = unsigned(BufferRole::Result) + 1;
 llvm::StringRef stringify(BufferRole role);
 
-/// What the plan does with a value of the forward computation; none with what
-/// lives in one part of the step only.
+/// What the plan does with a value; none with what lives in one part of the
+/// step only and is made once.
 enum class BufferDecision : uint8_t {
   None,
   Saved,

@@ -222,7 +222,10 @@ enum {
   REMAT_ENTRY_RECOMPUTE = 2u,
   /// A constant of the operation is infinite, or NaN, and may be written.
   REMAT_ENTRY_WRITES_INFINITY = 4u,
-  REMAT_ENTRY_WRITES_NAN = 8u
+  REMAT_ENTRY_WRITES_NAN = 8u,
+  /// The entry belongs to an optimizer, which updates weights: it is no
+  /// derivative of anything.
+  REMAT_ENTRY_UPDATE = 16u
 };
 
 /// Queues of entries. Those of one stream run one after the other, in their

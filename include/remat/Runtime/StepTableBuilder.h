@@ -34,6 +34,7 @@ struct StepEntry {
   int64_t extent = 1;
   int64_t grain = 1;
   bool backward = false;
+  bool update = false;
   bool recompute = false;
   bool writesInfinity = false, writesNaN = false;
   uint32_t task = 0;

@@ -50,6 +50,10 @@ public:
   /// Whether a file called so is the standard output.
   static bool isStandardOutput(llvm::StringRef path);
 
+  /// Whether it is that or another stream, which holds nothing that could be
+  /// read before it is written.
+  static bool isStream(llvm::StringRef path);
+
   /// What the names of temporary files begin with.
   static constexpr llvm::StringLiteral temporaryPrefix = ".remat-";
 

@@ -33,6 +33,9 @@ inline bool isDerivativeName(llvm::StringRef name) {
   return name == backwardLocName || name == tangentLocName;
 }
 
+/// Whether what is at `loc` was added to update weights.
+bool isOptimizerLocation(mlir::Location loc);
+
 /// The location of the forward operation, for one of a derivative.
 std::optional<mlir::Location> findForwardLocation(mlir::Location loc);
 

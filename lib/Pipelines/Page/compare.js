@@ -19,8 +19,10 @@ function listFigures(plan) {
     ["arena", formatBytes(plan.arenaBytes)],
     ["budget", plan.budgetBytes === undefined ? "none" : formatBytes(plan.budgetBytes)],
     ["planned time", formatTime(plan.edges.time[plan.count])],
-    ["measured time", plan.edges.measured ? formatTime(plan.edges.measured[plan.count]) : "-"],
+    ["measured time", plan.measured ? formatTime(plan.edges.measured[plan.count]) : "-"],
     ["extra time", formatPercent(plan.overhead)],
+    ["proven: no plan takes less", plan.optimal ? formatPercent(plan.overhead)
+      : plan.lowerBound > 0 ? formatPercent(plan.lowerBound / plan.baseTime - 1) : "-"],
     ["entries", formatCount(plan.count)],
     ["run again", formatCount(plan.countRecomputed())],
   ];
@@ -28,7 +30,8 @@ function listFigures(plan) {
     const {count, bytes} = sumDecision(plan, decision);
     figures.push([`${decision} values`, count > 0 ? `${formatCount(count)}, ${formatBytes(bytes)}` : "0"]);
   }
-  return [...figures, ["planner", plan.optimal ? `${plan.planner}, optimal` : plan.planner]];
+  const loops = plan.repeatsInLoops ? ", loops in smaller forms" : "";
+  return [...figures, ["planner", plan.planner + loops + (plan.optimal ? ", optimal" : "")]];
 }
 
 /// What does not wait is no decision of a planner.
@@ -62,9 +65,11 @@ function drawCompare() {
   const columns = ["value", "bytes", "before", "after"].map((name) =>
     make("th", {scope: "col", class: name === "bytes" ? "number" : ""}, name));
   const more = differences.length > mostDifferences ? `, the ${mostDifferences} largest are listed` : "";
+  const hasOtherLoops = [...a.loopForms].some(([task, form]) => b.loopForms.has(task) && b.loopForms.get(task) !== form);
+  const loops = hasOtherLoops ? " Loops have another form, so what they save has no counterparts." : "";
   const note = a.form !== b.form
     ? `The step is done ${a.form} after and ${b.form} before, so values have no counterparts.`
-    : `${formatCount(differences.length)} values are treated differently${more}.`;
+    : `${formatCount(differences.length)} values are treated differently${more}.${loops}`;
   byId("compare").replaceChildren(
     make("p", {class: "hint"}, `before: ${b.title}; after: ${a.title}`),
     make("table", {}, head, make("tbody", {}, ...figures)),

@@ -10,9 +10,9 @@ const liveColumns = [
    show: (plan, buffer) => formatBytes(plan.buffers.bytes[buffer])},
   {name: "decision", get: (plan, buffer) => {
     const decision = plan.decision(buffer);
-    return plan.role(buffer) === "recomputed" ? "copy" : decision === "none" ? "" : decision;
+    return plan.role(buffer) === "recomputed" ? "run again" : decision === "none" ? "" : decision;
   }},
-  {name: "until", isNumber: true, get: (plan, buffer) => plan.buffers.death[buffer]},
+  {name: "until #", isNumber: true, get: (plan, buffer) => plan.buffers.death[buffer]},
 ];
 
 function sortLive(plan, buffers) {

@@ -7,16 +7,18 @@ function makeTile(figure, text) {
 
 function drawTiles() {
   const {a, b} = state;
-  const change = b.peakBytes > 0 ? formatPercent(a.peakBytes / b.peakBytes - 1) : "";
+  const isCompared = state.plans.length > 1;
+  const isSame = a === b || a.hash === b.hash && a.arenaBytes === b.arenaBytes;
+  const change = isSame ? "the same plan" : b.peakBytes > 0 ? formatPercent(a.peakBytes / b.peakBytes - 1) : "";
   const callers = [["param", "parameters"], ["optimizer", "optimizer state"], ["input", "inputs"],
                    ["gradient", "gradients"], ["result", "other results"]]
     .map(([role, name]) => [name, a.sumCallers(role)]).filter(([, bytes]) => bytes > 0);
   const tiles = [
-    makeTile(formatBytes(b.peakBytes), `peak before: ${b.title.split(":")[0]}`),
-    makeTile(formatBytes(a.peakBytes), `peak after${a === b ? "" : `, ${change}`}`),
+    ...isCompared ? [makeTile(formatBytes(b.peakBytes), `peak before: ${b.title.split(":")[0]}`)] : [],
+    makeTile(formatBytes(a.peakBytes), isCompared ? `peak after, ${change}` : "peak"),
     makeTile(a.budgetBytes === undefined ? "none" : formatBytes(a.budgetBytes), "budget of the arena"),
     makeTile(formatPercent(a.overhead), a.optimal ? "extra time, optimal" : "extra time"),
-    makeTile(formatCount(a.countRecomputed()), `of ${formatCount(a.count)} entries run again`),
+    makeTile(formatCount(a.countRecomputed()), `of ${formatCount(a.count)} entries run again${a.repeatsInLoops ? ", and parts of loops" : ""}`),
     makeTile(formatBytes(d3.sum(callers, ([, bytes]) => bytes)),
              `of the caller, beside the arena: ${callers.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(", ")}`),
   ];
@@ -79,9 +81,12 @@ function setUpPage() {
   state.selected = findLargest(state.a);
   document.title = `${data.title}: remat report`;
   byId("title").textContent = data.title;
-  byId("subtitle").textContent = "One step under several plans: what is in memory, since when, and why. The arena has all " +
-    "values that the step makes; arguments and results are the caller's.";
-  byId("footer").textContent = `remat report, data ${data.schema}, ${plans.length} plans; plan ${state.a.hash}. ` +
+  const isCompared = plans.length > 1;
+  for (const id of ["plans", "comparison"]) byId(id).hidden = !isCompared;
+  byId("subtitle").textContent = `One step${isCompared ? " under several plans" : ""}: what is in memory, since when, and ` +
+    "why. The arena has all values that the step makes; arguments and results are the caller's.";
+  byId("footer").textContent = `remat report, data ${data.schema}, ${isCompared ? `${plans.length} plans` : "one plan"}; ` +
+    `plan ${state.a.hash}. ` +
     "This file loads nothing else. D3 7.9.0 is inside, copyright Mike Bostock, ISC licence.";
   on("plan", drawTiles);
   fillSelects();

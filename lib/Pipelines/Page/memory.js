@@ -1,4 +1,5 @@
-// Memory by role over the step: plan B above, plan A below, on the same scales.
+// Memory by role over the step: plan B above, plan A below, on the same scales;
+// or the only plan.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 const memoryMargin = {left: 62, right: 18, top: 52, gap: 50, bottom: 44};
@@ -12,9 +13,9 @@ function getPanelWidth(id) {
 /// What a plan has in memory at so many places as there are pixels: of each
 /// pixel the entry with the most, so that no peak is lost.
 function sampleLive(plan, scale) {
-  const edges = plan.edges[state.axis] ?? plan.edges.time;
+  const edges = plan.edges[state.axis];
   const [begin, end] = scale.domain();
-  const first = plan.entryAt(edges === plan.edges.time ? "time" : state.axis, begin);
+  const first = plan.entryAt(state.axis, begin);
   const samples = [];
   let pixel = null;
   for (let entry = first; entry < plan.count && edges[entry] <= end; ++entry) {
@@ -71,7 +72,7 @@ function drawBudget(group, plan, scale, y) {
 
 /// Where the backward computation begins.
 function drawPhases(group, plan, scale, y) {
-  const edges = plan.edges[state.axis] ?? plan.edges.time;
+  const edges = plan.edges[state.axis];
   const backward = plan.data.phases.indexOf("backward");
   const first = plan.entries.phase.indexOf(backward);
   const [left, right] = scale.range();
@@ -86,7 +87,7 @@ function drawPhases(group, plan, scale, y) {
 }
 
 function drawPeak(group, plan, scale, y) {
-  const edges = plan.edges[state.axis] ?? plan.edges.time;
+  const edges = plan.edges[state.axis];
   const x = scale((edges[plan.peakEntry] + edges[plan.peakEntry + 1]) / 2);
   const [left, right] = scale.range();
   if (x < left || x > right) return;
@@ -122,7 +123,8 @@ function addHatch(svg, id) {
 
 function describePrice(plan) {
   const again = plan.countRecomputed();
-  const runs = `${formatCount(again)} of ${formatCount(plan.count)} entries run again`;
+  const runs = `${formatCount(again)} of ${formatCount(plan.count)} entries run again` +
+    (plan.repeatsInLoops ? ", and parts of loops" : "");
   return again > 0 || plan.overhead > 0 ? `${runs}, ${formatPercent(plan.overhead)} time` : "";
 }
 
@@ -139,10 +141,11 @@ function drawAxis(svg, scale, height, axis) {
 function drawMemory() {
   const width = getPanelWidth("memory");
   const {left, right, top, gap, bottom} = memoryMargin;
-  const height = top + 2 * memoryHeight + gap + bottom;
+  const plans = shownPlans();
+  const height = top + plans.length * (memoryHeight + gap) - gap + bottom;
   const svg = d3.create("svg").attr("class", "chart").attr("width", width).attr("height", height)
     .attr("viewBox", `0 0 ${width} ${height}`).attr("xmlns", "http://www.w3.org/2000/svg");
-  svg.append("title").text(`Memory over one step: ${state.b.title}; ${state.a.title}`);
+  svg.append("title").text(`Memory over one step: ${plans.map((plan) => plan.title).join("; ")}`);
   addHatch(svg, "hatch");
   memoryScale = d3.scaleLinear(getDomain(), [left, width - right]);
   const budget = state.a.budgetBytes ?? state.b.budgetBytes ?? 0;
@@ -151,11 +154,13 @@ function drawMemory() {
   const [size, unit] = chooseByteUnit(most);
   const clip = svg.select("defs").append("clipPath").attr("id", "inside");
   clip.append("rect").attr("x", left).attr("width", width - left - right).attr("height", height);
-  for (const [index, plan] of [state.b, state.a].entries()) {
+  for (const [index, plan] of plans.entries()) {
     const base = top + memoryHeight + index * (memoryHeight + gap);
     const y = d3.scaleLinear([0, most], [base, base - memoryHeight]);
     y.inUnits = d3.scaleLinear([0, most / size], y.range());
-    drawPlan(svg.append("g"), plan, memoryScale, y, index === 0 ? `Before: ${plan.title}` : `After: ${plan.title}`);
+    const part = plans.length === 1 ? "" : index === 0 ? "Before: " : "After: ";
+    const isStretched = state.axis === "measured" && !plan.measured;
+    drawPlan(svg.append("g"), plan, memoryScale, y, part + plan.title + (isStretched ? "; did not run: planned times" : ""));
     svg.append("text").attr("class", "price").attr("x", width - right).attr("y", base - memoryHeight - 14)
       .attr("text-anchor", "end").text(width > 700 ? describePrice(plan) : "");
   }
@@ -173,9 +178,9 @@ function drawMemoryCursor() {
   const group = d3.select("#memory svg .cursors");
   group.selectAll("*").remove();
   const [left, right] = memoryScale.range();
-  for (const [index, plan] of [state.b, state.a].entries()) {
+  for (const [index, plan] of shownPlans().entries()) {
     const entry = plan.findEntryOf(state.a, state.cursor);
-    const edges = plan.edges[state.axis] ?? plan.edges.time;
+    const edges = plan.edges[state.axis];
     const x = memoryScale((edges[entry] + edges[entry + 1]) / 2);
     if (x < left || x > right) continue;
     const base = top + memoryHeight + index * (memoryHeight + gap);
@@ -187,9 +192,8 @@ function drawMemoryCursor() {
 function findInMemory(event) {
   const [x, y] = d3.pointer(event, byId("memory").querySelector("svg"));
   const {top, gap} = memoryMargin;
-  const plan = y < top + memoryHeight + gap / 2 ? state.b : state.a;
-  const axis = plan.edges[state.axis] ? state.axis : "time";
-  return {plan, entry: plan.entryAt(axis, memoryScale.invert(x))};
+  const plan = y < top + memoryHeight + gap / 2 ? shownPlans()[0] : state.a;
+  return {plan, entry: plan.entryAt(state.axis, memoryScale.invert(x))};
 }
 
 function describeLive(plan, entry) {
@@ -202,7 +206,7 @@ function setUpMemory() {
   element.tabIndex = 0;
   element.classList.add("focusable");
   element.setAttribute("role", "application");
-  element.setAttribute("aria-label", "Memory by role over the step, two plans. Arrow keys move the cursor.");
+  element.setAttribute("aria-label", "Memory by role over the step. Arrow keys move the cursor.");
   element.addEventListener("pointermove", (event) => {
     const {plan, entry} = findInMemory(event);
     showTip(event, plan.entryName(entry),

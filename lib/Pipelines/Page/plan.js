@@ -117,8 +117,14 @@ class Plan {
     if (this.edges.time[this.count] === 0) this.edges.time = this.edges.order;
   }
 
-  /// The copies of one value have the same key in all plans.
+  /// The copies of one value have the same key in all plans. Of a loop, that is
+  /// so in plans in which it has the same form.
   findCopies() {
+    this.loopForms = new Map();
+    for (let entry = 0; entry < this.count; ++entry) {
+      const kind = this.text("entries", "kind", entry);
+      if (kind.startsWith("loop of ")) this.loopForms.set(this.entries.task[entry], `:${kind}`);
+    }
     this.buffersOf = new Map();
     this.firstRun = new Map();
     for (let buffer = 0; buffer < this.bufferCount; ++buffer) {
@@ -135,7 +141,7 @@ class Plan {
 
   keyOf(buffer) {
     const task = this.buffers.task[buffer];
-    if (task >= 0) return `${this.form}:${task}:${this.buffers.result[buffer]}`;
+    if (task >= 0) return `${this.form}:${task}:${this.buffers.result[buffer]}${this.loopForms.get(task) ?? ""}`;
     if (this.buffers.isCallers[buffer]) return `caller:${this.text("buffers", "name", buffer)}`;
     const entry = this.buffers.birth[buffer];
     const kind = this.inHost(buffer) ? "host-workspace" : "workspace";
@@ -220,6 +226,11 @@ class Plan {
     return this.entries.copyOf.filter((original) => original >= 0).length;
   }
 
+  /// Whether iterations of loops make again what others save.
+  get repeatsInLoops() {
+    return [...this.loopForms.values()].some((form) => / (thinned|checkpoints)$/.test(form));
+  }
+
   sumCallers(role) {
     let bytes = 0;
     for (let buffer = 0; buffer < this.bufferCount; ++buffer)
@@ -244,9 +255,21 @@ class Plan {
   }
 }
 
+/// Gives the plans that did not run a measured axis, too: their planned times,
+/// as much longer as the step was that ran.
+function stretchPlans(plans) {
+  const ran = plans.find((plan) => plan.measured);
+  if (!ran) return;
+  const lengthOf = (plan, axis) => plan.edges[axis][plan.count];
+  const factor = lengthOf(ran, "measured") / Math.max(lengthOf(ran, "time"), 1);
+  for (const plan of plans) plan.edges.measured ??= plan.edges.time.map((edge) => edge * factor);
+}
+
 function readPlans() {
   const data = JSON.parse(byId("data").textContent);
   if (data.schema !== "remat.report/1")
     throw new Error(`the data has the schema '${data.schema}', expected 'remat.report/1'`);
-  return {data, plans: data.plans.map((raw, number) => new Plan(data, raw, number))};
+  const plans = data.plans.map((raw, number) => new Plan(data, raw, number));
+  stretchPlans(plans);
+  return {data, plans};
 }

@@ -5,6 +5,12 @@
 /// `selected` the key of a value.
 const state = {a: null, b: null, axis: "time", domain: null, cursor: 0, selected: null, matches: null};
 
+/// The plans that are drawn, the one before first. A page of one plan compares
+/// it with none.
+function shownPlans() {
+  return state.plans.length > 1 ? [state.b, state.a] : [state.a];
+}
+
 const listeners = new Map();
 
 /// Calls `draw` when any of the topics changes: plan, zoom, cursor, selection,
@@ -30,7 +36,6 @@ function redraw() {
 function setPlan(plan) {
   state.cursor = plan.findEntryOf(state.a, state.cursor);
   state.a = plan;
-  if (!plan.edges[state.axis]) setAxis("time");
   change("plan", "cursor", "selection", "zoom");
   if (state.query) search(state.query);
 }
@@ -66,7 +71,7 @@ function goTo(buffer) {
 
 /// The whole of the axis: the longer of both steps.
 function getExtent() {
-  const lengths = [state.a, state.b].map((plan) => d3.max(plan.edges[state.axis] ?? [0]));
+  const lengths = [state.a, state.b].map((plan) => d3.max(plan.edges[state.axis]));
   return [0, Math.max(...lengths, 1e-9)];
 }
 

@@ -208,7 +208,7 @@ static void testReport(RematModule placed, RematModule tasks,
   RematModule other, none = {NULL};
   RematBytes one, several, text;
   expect("nowhere",
-         rematModuleGetReport(placed, options, none, NULL, NULL, NULL),
+         rematModuleGetReport(placed, options, none, 0, NULL, NULL, NULL),
          REMAT_STATUS_INVALID_ARGUMENT, "'html' must not be null");
   expect("saved", rematModuleGetSavedValues(placed, &text), REMAT_STATUS_OK,
          "");
@@ -222,7 +222,7 @@ static void testReport(RematModule placed, RematModule tasks,
   expect("saved nowhere", rematModuleGetSavedValues(placed, NULL),
          REMAT_STATUS_INVALID_ARGUMENT, "'text' must not be null");
   expect("page",
-         rematModuleGetReport(placed, options, none, NULL, "a </b", &one),
+         rematModuleGetReport(placed, options, none, 0, NULL, "a </b", &one),
          REMAT_STATUS_OK, "");
   if (!strstr(one.data, "\"title\":\"a \\u003c/b\"") ||
       !strstr(one.data, "\"origin\":\"chosen\"") ||
@@ -231,35 +231,82 @@ static void testReport(RematModule placed, RematModule tasks,
     ++failures;
   rematBytesFree(&one);
   expect("pages",
-         rematModuleGetReport(placed, options, tasks, NULL, NULL, &several),
+         rematModuleGetReport(placed, options, tasks, 5, NULL, NULL, &several),
          REMAT_STATUS_OK, "");
   if (!strstr(several.data, "\"title\":\"model\"") ||
       !strstr(several.data, "\"origin\":\"chosen\"") ||
       !strstr(several.data, "\"origin\":\"save-all\""))
     ++failures;
   rematBytesFree(&several);
-  expect("placed", rematModuleGetReport(tasks, options, none, NULL, NULL, &one),
-         REMAT_STATUS_INVALID_ARGUMENT,
-         "is at level 'tasks', expected 'placed'");
+  expect("before and after",
+         rematModuleGetReport(placed, options, tasks, 0, NULL, NULL, &several),
+         REMAT_STATUS_OK, "");
+  if (!strstr(several.data, "\"origin\":\"chosen\"") ||
+      strstr(several.data, "\"origin\":\"frontier\"") ||
+      !strstr(several.data, "\"origin\":\"save-all\""))
+    ++failures;
+  expect("one point",
+         rematModuleGetReport(placed, options, tasks, 1, NULL, NULL, &one),
+         REMAT_STATUS_INVALID_ARGUMENT, "at least 2 points, got 1");
+  rematBytesFree(&several);
   expect(
-      "tasks", rematModuleGetReport(placed, options, placed, NULL, NULL, &one),
-      REMAT_STATUS_INVALID_ARGUMENT, "is at level 'placed', expected 'tasks'");
+      "placed", rematModuleGetReport(tasks, options, none, 0, NULL, NULL, &one),
+      REMAT_STATUS_INVALID_ARGUMENT, "is at level 'tasks', expected 'placed'");
+  expect("tasks",
+         rematModuleGetReport(placed, options, placed, 0, NULL, NULL, &one),
+         REMAT_STATUS_INVALID_ARGUMENT,
+         "is at level 'placed', expected 'tasks'");
   expect("other", parse(noGradient, &other), REMAT_STATUS_OK, "");
   rematOptionsSet(options, "differentiate", "false");
   expect("other tasks", rematModuleCompile(other, REMAT_LEVEL_TASKS, options),
          REMAT_STATUS_OK, "");
   expect("another step",
-         rematModuleGetReport(placed, options, other, NULL, NULL, &one),
+         rematModuleGetReport(placed, options, other, 0, NULL, NULL, &one),
          REMAT_STATUS_INVALID_ARGUMENT, "'tasks' is another step");
   rematModuleDestroy(other);
   rematModulePrint(placed, &text);
   expect("again", parse(text.data, &other), REMAT_STATUS_OK, "");
   expect("page of text",
-         rematModuleGetReport(other, options, none, NULL, NULL, &one),
+         rematModuleGetReport(other, options, none, 0, NULL, NULL, &one),
          REMAT_STATUS_INVALID_ARGUMENT,
          "rematModuleCompile has not planned it");
   rematBytesFree(&text);
   rematModuleDestroy(other);
+}
+
+/* A table of other conditions is of a function, or of tasks, whose batch is
+   settled. */
+static void testWhatIf(RematModule captured, RematModule tasks,
+                       RematModule placed, RematOptions options) {
+  const char *batch = "batch=32,64", *budget = "budget=100%,1KiB",
+             *wrong = "seed=1", *none = NULL;
+  RematBytes rows;
+  expect("batches", rematModuleGetWhatIf(captured, options, &batch, 1, &rows),
+         REMAT_STATUS_OK, "");
+  if (!strstr(rows.data, "\"batch\": \"64\"") ||
+      !strstr(rows.data, "\"schema\": \"remat.what-if/1\""))
+    ++failures;
+  rematBytesFree(&rows);
+  expect("budgets", rematModuleGetWhatIf(tasks, options, &budget, 1, &rows),
+         REMAT_STATUS_OK, "");
+  if (!strstr(rows.data, "\"feasible\": true") ||
+      !strstr(rows.data, "\"feasible\": false"))
+    ++failures;
+  rematBytesFree(&rows);
+  if (rematModuleGetLevel(captured) != REMAT_LEVEL_CAPTURED)
+    ++failures;
+  expect("settled", rematModuleGetWhatIf(tasks, options, &batch, 1, &rows),
+         REMAT_STATUS_COMPILE_ERROR, "'batch' has no effect");
+  expect("no condition", rematModuleGetWhatIf(tasks, options, &wrong, 1, &rows),
+         REMAT_STATUS_INVALID_OPTION, "got 'seed=1', expected one of batch=");
+  expect("null condition",
+         rematModuleGetWhatIf(tasks, options, &none, 1, &rows),
+         REMAT_STATUS_INVALID_ARGUMENT, "a condition is null");
+  expect("no conditions", rematModuleGetWhatIf(tasks, options, NULL, 0, &rows),
+         REMAT_STATUS_INVALID_ARGUMENT, "'conditions' must not be null");
+  expect("planned", rematModuleGetWhatIf(placed, options, &budget, 1, &rows),
+         REMAT_STATUS_INVALID_ARGUMENT,
+         "is at level 'placed', expected 'tasks'");
 }
 
 /* Why values are saved or recomputed is known of what was planned here, and of
@@ -292,12 +339,13 @@ static void testExplanation(RematModule planned) {
 
 static void testBudget(const char *path) {
   RematOptions options = rematOptionsCreate(context);
-  RematModule module, tasks;
+  RematModule module, tasks, captured;
   RematBytes before, after;
   char text[32];
   int64_t smallest;
   expect("parse", rematModuleParseFile(context, path, &module), REMAT_STATUS_OK,
          "");
+  rematModuleClone(module, &captured);
   expect("tasks", rematModuleCompile(module, REMAT_LEVEL_TASKS, options),
          REMAT_STATUS_OK, "");
   expect("frontier", rematModuleGetFrontier(module, options, 2, &before),
@@ -327,6 +375,8 @@ static void testBudget(const char *path) {
   expect("place", rematModuleCompile(module, REMAT_LEVEL_PLACED, options),
          REMAT_STATUS_OK, "");
   testExplanation(module);
+  testWhatIf(captured, tasks, module, options);
+  rematModuleDestroy(captured);
   testReport(module, tasks, options);
   rematModuleDestroy(tasks);
   rematBytesFree(&before);
@@ -364,8 +414,9 @@ static void testNull(void) {
   REFUSED(rematModuleGetSummary(noModule, &bytes));
   REFUSED(rematModuleGetExplanation(noModule, &bytes));
   REFUSED(rematModuleGetSavedValues(noModule, &bytes));
-  REFUSED(
-      rematModuleGetReport(noModule, noOptions, noModule, NULL, NULL, &bytes));
+  REFUSED(rematModuleGetReport(noModule, noOptions, noModule, 0, NULL, NULL,
+                               &bytes));
+  REFUSED(rematModuleGetWhatIf(noModule, noOptions, NULL, 0, &bytes));
   REFUSED(rematModuleGetFrontier(noModule, noOptions, 2, &bytes));
   REFUSED(rematModuleEmitObject(noModule, noOptions, &bytes, NULL));
   REFUSED(rematModuleWriteObject(noModule, noOptions, "a", "b"));

@@ -14,12 +14,12 @@ from .device import DeviceArray, device_put
 from .errors import (ArgumentError, CompileError, Error, ExportError, InfeasibleBudget, NoDeviceError, OptionError,
                      RunError)
 from .module import Context, Module, Options, describe_options
-from .step import Plan, State, Step, compile_module
+from .step import Plan, State, Step, compile_module, what_if_model
 
 __version__ = "0.1.0"
 __all__ = ["Array", "ArgumentError", "CompileError", "Context", "DeviceArray", "Error", "ExportError",
            "InfeasibleBudget", "Module", "NoDeviceError", "OptionError", "Options", "Plan", "RunError", "State", "Step",
-           "compile", "describe_options", "device_put", "safetensors"]
+           "compile", "describe_options", "device_put", "safetensors", "what_if"]
 
 
 def compile(model, budget=None, policy=None, **options):
@@ -34,3 +34,17 @@ def compile(model, budget=None, policy=None, **options):
     if hasattr(model, "compile_step"):
         return model.compile_step(budget=budget, policy=policy, **options)
     return compile_module(model, budget=budget, policy=policy, **options)
+
+
+def what_if(model, batch=None, dtype=None, link=None, budget=None, **options):
+    """How much memory a model would take under other conditions: a list with a dictionary for each combination of the
+    values of `batch`, `dtype`, `link` and `budget`, which are lists, as docs/seeing.md has it. `model` and `options`
+    are those of `compile`; a `budget` that is no list is the same for all rows. Nothing is compiled to code.
+
+        for row in remat.what_if("model.mlir", batch=[8, 16, 32], budget="60%"):
+            print(row["batch"], row["peak_bytes"], row["smallest_feasible_bytes"], row["tdi_percent"])
+    """
+    conditions = {"batch": batch, "dtype": dtype, "link": link, "budget": budget}
+    if hasattr(model, "compile_step"):
+        return model.what_if(conditions, **options)
+    return what_if_model(model, conditions=conditions, **options)

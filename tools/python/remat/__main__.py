@@ -53,6 +53,11 @@ def export_made(made, framework, loss):
     return frontend.export(model, *args)
 
 
+def fail(error):
+    print("remat: error: %s" % error, file=sys.stderr)
+    return 1
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m remat", description="Exports models of PyTorch and JAX.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -66,11 +71,17 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
     try:
         exported = export_made(load_function(given.script)(), given.framework, given.loss)
+    except Error as error:
+        return fail(error)
+    try:
         for path in exported.save(given.output, given.name):
             print(path)
-    except Error as error:
-        print("remat: error: %s" % error, file=sys.stderr)
-        return 1
+        sys.stdout.flush()
+    except OSError as error:
+        if error.filename is None:  # What was printed before would be tried again at the end.
+            sys.stdout = open(os.devnull, "w")
+            return fail("standard output: %s" % error.strerror)
+        return fail("'%s': %s" % (error.filename, error.strerror))
     return 0
 
 

@@ -12,8 +12,9 @@ from . import safetensors
 from .arrays import Array, framework_of, give, view
 from .device import copy_to
 from .errors import ArgumentError
+from .files import write_files
 from .mlir import dtype_of
-from .step import Step, compile_module
+from .step import Step, compile_module, what_if_model
 
 # Names of types as manifests have them.
 MANIFEST_DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i1": "bool",
@@ -91,6 +92,17 @@ class Exported:
             own = {key: value for key, value in own.items() if key not in ("target", "device")}
         return ExportedStep(self, dict(own, **options))
 
+    def what_if(self, conditions, **options):
+        """See remat.what_if. The batch is the first dimension of the data, as far as that is as long as in the first of
+        them, unless `batch_arguments` says otherwise."""
+        values = dict(self.options, differentiate=False)
+        if conditions.get("batch") is not None:
+            data = [n for n, a in enumerate(self.arguments) if a.role in ("data", "cotangent") and a.shape]
+            values["batch_arguments"] = [n for n in data if self.arguments[n].shape[0] == self.arguments[data[0]].shape[0]]
+            values["wrt"] = [n for n, a in enumerate(self.arguments) if a.role in ("param", "buffer")]
+        return what_if_model(self.text, names=[a.name for a in self.arguments], conditions=conditions,
+                             **dict(values, **options))
+
     def manifest(self, model, weights_file):
         return {
             "model": model, "function": "main", "differentiated": True, "source": self.source,
@@ -110,16 +122,12 @@ class Exported:
 
     def save(self, directory, name="model"):
         """Writes NAME.mlir, NAME.safetensors with the weights and the data of the exported call, and the manifest
-        NAME.json. Returns their paths."""
+        NAME.json: all of them or, after an error, none. Returns their paths."""
         os.makedirs(directory, exist_ok=True)
         paths = [os.path.join(directory, name + ending) for ending in (".mlir", ".safetensors", ".json")]
-        tensors = dict(self.examples, **self.weights)
-        safetensors.save(paths[1], {key: _dense(tensor) for key, tensor in tensors.items()})
-        with open(paths[0], "w") as file:
-            file.write(self.text)
-        with open(paths[2], "w") as file:
-            json.dump(self.manifest(name, os.path.basename(paths[1])), file, indent=1)
-            file.write("\n")
+        tensors = {key: _dense(tensor) for key, tensor in dict(self.examples, **self.weights).items()}
+        manifest = json.dumps(self.manifest(name, os.path.basename(paths[1])), indent=1) + "\n"
+        write_files(zip(paths, (self.text, safetensors.make_writer(tensors), manifest)))
         return paths
 
 
@@ -150,6 +158,10 @@ class ExportedStep:
     def explain(self):
         """`Step.explain`."""
         return self.step.explain()
+
+    def what_if(self, **conditions):
+        """`Step.what_if`."""
+        return self.step.what_if(**conditions)
 
     def print_saved(self, file=None):
         """`Step.print_saved`."""

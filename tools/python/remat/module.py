@@ -152,11 +152,17 @@ class Module:
     def saved_values(self):
         return self.context.take(None, lambda out: self.context.lib.rematModuleGetSavedValues(self.handle, out))
 
-    def report(self, options, tasks, step, title):
-        """The page of a placed module, beside other plans of `tasks` if that is given."""
-        handle = tasks.handle if tasks else lib.Handle()
+    def report(self, options, tasks, points, step, title):
+        """The page of a placed module, beside what it is if `tasks` save everything, and `points` plans of the
+        frontier."""
         return self.context.take(None, lambda out: self.context.lib.rematModuleGetReport(
-            self.handle, options.handle, handle, step, title.encode(), out))
+            self.handle, options.handle, tasks.handle, points, step, title.encode(), out))
+
+    def what_if(self, options, conditions):
+        """The table of `conditions`, such as "batch=8,16", as JSON."""
+        texts = (ctypes.c_char_p * max(len(conditions), 1))(*(text.encode() for text in conditions))
+        return json.loads(self.context.take(None, lambda out: self.context.lib.rematModuleGetWhatIf(
+            self.handle, options.handle, texts, len(conditions), out)))
 
     def write_object(self, options, object_path, header_path=None):
         self.context.check(self.context.lib.rematModuleWriteObject(

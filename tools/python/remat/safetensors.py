@@ -10,6 +10,7 @@ import os
 from . import _library as lib
 from .arrays import Array, view
 from .device import to_host
+from .files import write_file
 
 NAMES = {"f32": "F32", "f64": "F64", "f16": "F16", "bf16": "BF16", "i1": "BOOL", "i8": "I8", "i16": "I16",
          "i32": "I32", "i64": "I64", "c64": "C64"}
@@ -17,6 +18,11 @@ NAMES = {"f32": "F32", "f64": "F64", "f16": "F16", "bf16": "BF16", "i1": "BOOL",
 
 def save(path, tensors):
     """Writes the tensors of a dictionary, in its order. The file is written whole or not at all."""
+    write_file(path, make_writer(tensors))
+
+
+def make_writer(tensors):
+    """A function that writes the tensors of a dictionary, in its order, to a binary file."""
     header, offset, views = {}, 0, []
     for name, tensor in tensors.items():
         found = view(tensor)
@@ -34,18 +40,14 @@ def save(path, tensors):
         offset += size
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    temporary = "%s.tmp%d" % (path, os.getpid())
-    try:
-        with open(temporary, "wb") as file:
-            file.write(len(text).to_bytes(8, "little") + text)
-            for found, size in views:
-                if size:
-                    file.write((ctypes.c_char * size).from_address(found.address))
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
+
+    def write(file):
+        file.write(len(text).to_bytes(8, "little") + text)
+        for found, size in views:
+            if size:
+                file.write((ctypes.c_char * size).from_address(found.address))
+
+    return write
 
 
 def load(path):

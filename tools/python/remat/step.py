@@ -12,7 +12,12 @@ from . import _library as lib
 from .arrays import SOME_GPU, Array, descriptor, framework_of, give, is_on_gpu, view
 from .device import new_array, place, using
 from .errors import ArgumentError, NoDeviceError, RunError
+from .files import write_file
 from .module import Context, Module, Options
+
+
+# How many plans for other budgets a report has, as with the tools.
+REPORT_POINTS = 5
 
 
 class TensorInfo:
@@ -83,9 +88,9 @@ class Step:
     `arena`, if it is given, is a function from a number of bytes to memory of the GPU for the step's own: its address,
     at a multiple of 256 bytes, and what it belongs to. Each call is given its state then."""
 
-    def __init__(self, tasks, options, values, names=None, device_number=None, arena=None):
+    def __init__(self, tasks, options, values, names=None, device_number=None, arena=None, captured=None):
         self._tasks, self._options, self._values, self._names = tasks, options, values, names
-        self._device_number, self._arena = device_number, arena
+        self._device_number, self._arena, self._captured = device_number, arena, captured
         context = tasks.context
         self._placed = tasks.clone().compile(lib.PLACED, options)
         self._summary = self._placed.summary()
@@ -305,6 +310,11 @@ class Step:
         jax.ad_checkpoint.print_saved_residuals. `file` is as for `print`."""
         print(self._placed.saved_values(), end="", file=file)
 
+    def what_if(self, **conditions):
+        """How much memory the step would take under other conditions: see `remat.what_if`, whose other arguments are
+        here those that the step was compiled with. What is no list of values replaces one of them."""
+        return what_if(self._captured or self._tasks, self._values, conditions)
+
     @contextlib.contextmanager
     def _ran(self, flags, arrays, steps=1):
         """Another step of the runtime with these flags, after it has run on arrays."""
@@ -334,22 +344,20 @@ class Step:
                 text = self._placed.trace(self._options, step)
         else:
             text = self._placed.trace(self._options, None)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_file(path, text)
 
     def memory_snapshot(self, path):
         """Writes the planned arena as a memory snapshot of PyTorch, which torch.cuda._memory_viz reads."""
-        with open(path, "wb") as file:
-            file.write(self._placed.memory_snapshot(self._options))
+        write_file(path, self._placed.memory_snapshot(self._options))
 
     def report(self, path, *arrays, title="model", compare=True):
         """Writes a page in HTML, which needs no network: memory over the step, and each value with what was decided
-        and why. With arrays the step runs on them, and the page shows when each task ran. To compare, the page has
-        plans for other budgets as well, which takes about as long as planning did."""
+        and why. With arrays the step runs on them, and the page shows when each task ran. Beside the step is what it
+        would be if everything were saved, and, to compare, plans for other budgets, which takes about as long as
+        planning did. Without `compare`, these are left out."""
         with self._ran(lib.PROFILE, arrays) if arrays else contextlib.nullcontext() as step:
-            page = self._placed.report(self._options, self._tasks if compare else None, step, title)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page)
+            page = self._placed.report(self._options, self._tasks, REPORT_POINTS if compare else 0, step, title)
+        write_file(path, page)
 
     def anomalies(self, *arrays):
         """Runs the step and looks for NaNs and infinities that are made of finite numbers: a list of texts that name
@@ -361,7 +369,7 @@ class Step:
         """The same step under another budget. What comes before planning is not done again."""
         values = dict(self._values, budget=format_budget(budget))
         return type(self)(self._tasks, Options(self._tasks.context, values), values, self._names,
-                          self._device_number, self._arena)
+                          self._device_number, self._arena, self._captured)
 
     def write_object(self, object_path, header_path=None):
         """The step as an object file and a C header."""
@@ -377,15 +385,51 @@ def format_budget(budget):
     return str(budget)
 
 
-def compile_module(source, budget=None, policy=None, names=None, arena=None, **values):
-    """See remat.compile and Step."""
-    values, device_number = place(dict(values, budget=format_budget(budget), policy=policy))
-    context = Context()
-    options = Options(context, values)
-    module = Module.parse(context, source)
+def prepare(source, names, options):
+    """A module of what `source` says, whose arguments are called by `names`."""
+    module = Module.parse(options.context, source)
     for number, name in enumerate(names or ()):
         if name is not None:
             module.name_argument(options, number, name)
+    return module
+
+
+def compile_module(source, budget=None, policy=None, names=None, arena=None, **values):
+    """See remat.compile and Step."""
+    values, device_number = place(dict(values, budget=format_budget(budget), policy=policy))
+    options = Options(Context(), values)
+    module = prepare(source, names, options)
+    captured = None
     if module.level < lib.TASKS:
+        captured = module.clone()
         module.compile(lib.TASKS, options)
-    return Step(module, options, values, names, device_number, arena)
+    return Step(module, options, values, names, device_number, arena, captured)
+
+
+CONDITIONS = ("batch", "dtype", "link", "budget")
+
+
+def what_if(module, values, conditions):
+    """The rows of a table: see remat.what_if. Of `conditions`, what is a list of values has a row for each of them;
+    what is one value is an option, except for the batch, the type and the link, which are conditions alone."""
+    values, lists, given = dict(values), [], {}
+    for key, value in conditions.items():
+        if value is None:
+            continue
+        is_list = isinstance(value, (list, tuple))
+        if key not in CONDITIONS or key == "budget" and not is_list:
+            values[key] = format_budget(value) if key == "budget" else value
+            continue
+        texts = {str(format_budget(one) if key == "budget" else one): one for one in (value if is_list else [value])}
+        given[key] = texts
+        lists.append("%s=%s" % (key, ",".join(texts)))
+    rows = module.what_if(Options(module.context, values), lists)["rows"]
+    # Values are what the caller said, such as numbers.
+    return [{key: given[key][value] if key in given else value for key, value in row.items()} for row in rows]
+
+
+def what_if_model(source, names=None, conditions=None, **values):
+    """See remat.what_if."""
+    values, _ = place(values)
+    module = prepare(source, names, Options(Context(), values))
+    return what_if(module, values, conditions)

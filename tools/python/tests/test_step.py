@@ -3,12 +3,15 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import errno
 import gc
 import io
 import json
 import os
 import pickle
 import re
+import resource
+import signal
 import tempfile
 import unittest
 
@@ -112,8 +115,61 @@ class StepTest(unittest.TestCase):
                 data = json.loads(data.group(1))
                 self.assertEqual(data["title"], "tanh of a product")
                 found.append([(plan["origin"], "measured" in plan) for plan in data["plans"][:2]])
-        self.assertEqual(found, [[("chosen", False)], [("save-all", False), ("chosen", False)],
-                                 [("save-all", False), ("chosen", True)]])
+                others = [plan["origin"] for plan in data["plans"][2:]]
+                self.assertEqual(set(others), {"frontier"} if compare and others else set())
+        self.assertEqual(found, [[("save-all", False), ("chosen", False)]] * 2 + [[("save-all", False), ("chosen", True)]])
+
+    def test_files_are_whole_or_not_there(self):
+        step = remat.compile(MODEL)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "old")
+            with open(path, "w") as file:
+                file.write("old")
+            os.chmod(path, 0o640)
+            for write in (step.trace, step.memory_snapshot, lambda name: step.report(name, compare=False)):
+                # The file may have ten bytes, as on a full disk.
+                before = resource.getrlimit(resource.RLIMIT_FSIZE)
+                handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+                try:
+                    with self.assertRaises(OSError) as caught:
+                        write(path)
+                finally:
+                    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+                    signal.signal(signal.SIGXFSZ, handler)
+                self.assertEqual((caught.exception.errno, caught.exception.filename), (errno.EFBIG, path))
+                with open(path) as file:
+                    self.assertEqual(file.read(), "old")
+                self.assertEqual(os.listdir(folder), ["old"])
+                for wrong, error in ((folder, IsADirectoryError), (os.path.join(folder, "none", "x"), FileNotFoundError)):
+                    with self.assertRaisesRegex(error, re.escape(wrong)):
+                        write(wrong)
+                with self.assertRaisesRegex(OSError, "No space left on device: '/dev/full'"):
+                    write("/dev/full")
+            link = os.path.join(folder, "link")
+            os.symlink("old", link)
+            step.trace(link)
+            self.assertEqual((os.readlink(link), os.stat(path).st_mode & 0o777), ("old", 0o640))
+            self.assertEqual(sorted(os.listdir(folder)), ["link", "old"])
+
+    def test_tables_of_other_conditions(self):
+        rows = remat.what_if(GPT2, batch=[2, 8], budget="80%", effort=0.01)
+        self.assertEqual([row["batch"] for row in rows], [2, 8])
+        for key in ("save_all_peak_bytes", "smallest_feasible_bytes", "peak_bytes", "callers_bytes"):
+            self.assertLess(rows[0][key], rows[1][key])
+        step = remat.compile(GPT2, budget="80%", effort=0.01)
+        self.assertEqual(step.what_if(batch=2), [rows[0]])
+        self.assertEqual(rows[0]["peak_bytes"], step.memory["planned"])
+        rows = step.replan("min").what_if(budget=["100%", 1024], dtype=["f32", "bf16"])
+        self.assertEqual([(row["dtype"], row["budget"], row["feasible"]) for row in rows],
+                         [(dtype, *budget) for dtype in ("f32", "bf16")
+                          for budget in (("100%", True), (1024, False))])
+        with self.assertRaisesRegex(remat.OptionError, "'batch' must be a number of rows, at least 1, got 'none'"):
+            step.what_if(batch=["none"])
+        tasks = remat.compile(step._tasks.text())
+        self.assertEqual(len(tasks.what_if(budget=["100%", "min"])), 2)
+        with self.assertRaisesRegex(remat.Error, "'batch' has no effect: the input is already a graph of tasks"):
+            tasks.what_if(batch=[8])
 
     def test_traces_are_of_the_plan_or_a_run(self):
         step = remat.compile(MODEL)

@@ -49,7 +49,11 @@ static std::string describeCode(TaskOp task) {
     stream << " of ";
     llvm::interleaveComma(layers->getAsValueRange<StringAttr>(), stream);
   }
-  stream << (task.getBackward() ? ", backward)" : ")");
+  if (isUpdate(task))
+    stream << ", update";
+  else if (task.getBackward())
+    stream << ", backward";
+  stream << ')';
   return toUtf8(text);
 }
 

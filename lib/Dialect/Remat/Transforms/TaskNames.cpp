@@ -6,6 +6,8 @@
 
 #include "remat/Dialect/Remat/Transforms/TaskNames.h"
 
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Utils/Locations.h"
 #include "remat/Utils/TypeNames.h"
 #include "remat/Utils/Utf8.h"
 
@@ -34,7 +36,7 @@ static constexpr KnownKind knownKinds[] = {
     {"conv", "convolution"},
     {"softmax", "softmax"},
     {"layernorm", "layer norm"},
-    {"mean_rstd", "layer norm"},
+    {"mean_rstd", "normalization"},
     {"logsumexp", "log softmax"},
     {"sumexp", "log softmax"},
     {"gather_log_sub_neg", "cross entropy"},
@@ -83,7 +85,35 @@ std::string remat::describeKind(StringRef kernel) {
   return words;
 }
 
+bool remat::isUpdate(TaskOp task) { return isOptimizerLocation(task.getLoc()); }
+
+/// Whether a loop of this name saves a part of what its derivative reads, see
+/// findThinnings.
+static bool isThinned(StringRef kernel) {
+  SmallVector<StringRef> words;
+  kernel.split(words, '_');
+  return llvm::any_of(words, [](StringRef word) {
+    return word.consume_front("thin") && !word.empty() &&
+           llvm::all_of(word, llvm::isDigit);
+  });
+}
+
+/// "loop of 12 thinned": how often it runs, and what it does again.
+static std::string describeLoop(LoopOp loop, StringRef kernel) {
+  std::string text = loop.isCountedAtRunTime() ? "loop of up to " : "loop of ";
+  text += std::to_string(loop.getCount());
+  if (std::optional<int64_t> slots = loop.getSlots())
+    text += " with " + std::to_string(*slots) + " checkpoints";
+  else if (isThinned(kernel))
+    text += " thinned";
+  return text;
+}
+
 std::string remat::describeKind(TaskOp task) {
+  if (isUpdate(task))
+    return "update";
+  if (LoopOp loop = findLoop(task))
+    return describeLoop(loop, task.getKernel());
   StringRef kernel = task.getKernel();
   if (!task.getBackward() || isKnownKind(kernel))
     return describeKind(kernel);
@@ -108,8 +138,7 @@ std::string remat::joinName(StringRef layer, StringRef kind) {
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// What two layers are both in: "h.0" of "h.0.attn" and "h.0.mlp".
-static StringRef findCommon(StringRef a, StringRef b) {
+StringRef remat::findCommonScope(StringRef a, StringRef b) {
   size_t end = 0;
   for (size_t i = 0; i <= std::min(a.size(), b.size()); ++i) {
     auto isEnd = [&](StringRef text) {
@@ -151,7 +180,7 @@ StringRef LayerNames::findBefore(Operation *op, bool ofBackward) const {
     if (!producer || isBackward(producer) != ofBackward)
       continue;
     StringRef layer = getLayer(producer);
-    StringRef common = found.empty() ? layer : findCommon(found, layer);
+    StringRef common = found.empty() ? layer : findCommonScope(found, layer);
     if (!common.empty())
       found = common;
   }
@@ -185,7 +214,7 @@ void LayerNames::inferFromBehind(GraphOp graph, bool ofBackward) {
       if (isKnown || found == behind.end())
         continue;
       StringRef common =
-          mine.empty() ? found->second : findCommon(mine, found->second);
+          mine.empty() ? found->second : findCommonScope(mine, found->second);
       if (!common.empty())
         mine = common;
     }
@@ -194,7 +223,7 @@ void LayerNames::inferFromBehind(GraphOp graph, bool ofBackward) {
     std::string layer = mine.str();
     behind[&op] = layer;
     StringRef before = getLayer(&op);
-    StringRef common = before.empty() ? layer : findCommon(before, layer);
+    StringRef common = before.empty() ? layer : findCommonScope(before, layer);
     if (!isKnown && !common.empty())
       layers[&op] = common.str();
   }
@@ -232,7 +261,7 @@ std::string TaskNames::describe(TaskOp task, Value result) {
   std::string text = joinName(layer, describeKind(original));
   if (task.isClone())
     text += ", recomputed";
-  else if (task.getBackward())
+  else if (task.getBackward() && !isUpdate(task))
     text += ", backward";
   if (result)
     if (auto type = dyn_cast<RankedTensorType>(result.getType())) {

@@ -100,9 +100,22 @@ class CompiledFunction:
         return loss(*args)
 
     @property
+    def step(self):
+        """The step that was compiled last, an ExportedStep: what it does is seen by its `report`, `profile`, `explain`
+        and so on."""
+        if not self.steps:
+            raise ArgumentError("no step is compiled yet: call the function, or its `step_for` with the arguments of a "
+                                "call")
+        return list(self.steps.values())[-1]
+
+    @property
     def memory(self):
         """Of the step that was compiled last."""
-        return list(self.steps.values())[-1].memory
+        return self.step.memory
+
+    def __repr__(self):
+        name = getattr(self.function, "__name__", repr(self.function))
+        return "remat.jax.compile(%s): %s" % (name, repr(self.step) if self.steps else "no step compiled yet")
 
 
 def _device(leaves, options):

@@ -123,7 +123,8 @@ class Lowering:
     # The graph
 
     def locate(self, eqn):
-        frame = source_info_util.user_frame(eqn.source_info.traceback)
+        """Says where an equation is: in a function of JAX itself, that is the line that calls it."""
+        frame = self.frame
         stack = str(eqn.source_info.name_stack)
         text = "%s:%d:0" % (quote(frame.file_name), frame.start_line) if frame else "unknown"
         self.scope = "/".join(filter(None, (self.scope, scope_of(stack))))

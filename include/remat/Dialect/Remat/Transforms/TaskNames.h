@@ -18,9 +18,20 @@ namespace remat {
 /// "sub_select_add_softmax_select_rows_1", "sub mul add" of "sub_mul_add".
 std::string describeKind(llvm::StringRef kernel);
 
+/// Whether the task is a part of what an optimizer does: it updates a weight or
+/// a state, or makes something that updates read, by its location.
+bool isUpdate(TaskOp task);
+
 /// The same of a task. What reads several results of a softmax or a norm, its
-/// sums beside its values, is a part of its derivative.
+/// sums beside its values, is a part of its derivative; what an optimizer does
+/// is an "update", whatever its arithmetic. A loop is called by the number of
+/// its iterations and by what it makes again of them: "loop of 12 with 3
+/// checkpoints", or "thinned" where it saves a part of what its derivative
+/// reads.
 std::string describeKind(TaskOp task);
+
+/// What two layers or labels are both in: "h.0" of "h.0.attn" and "h.0.mlp".
+llvm::StringRef findCommonScope(llvm::StringRef a, llvm::StringRef b);
 
 /// "h.3.attn softmax": the work in the layer, which may be unknown.
 std::string joinName(llvm::StringRef layer, llvm::StringRef kind);
@@ -59,8 +70,8 @@ class TaskNames {
 public:
   explicit TaskNames(GraphOp graph);
 
-  /// "h.3.attn softmax, backward (task 7)". With a result, its type is in the
-  /// name, too.
+  /// "h.3.attn softmax, backward (task 7)", "wte.weight update (task 9)". With
+  /// a result, its type is in the name, too.
   std::string describe(TaskOp task, mlir::Value result = {});
 
 private:

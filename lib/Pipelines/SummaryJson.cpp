@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "common/SummaryJson.h"
+#include "remat/Pipelines/SummaryJson.h"
 
 using namespace llvm;
 using namespace remat;
 
-void tools::addSummary(json::Object &object, const StepSummary &summary) {
+void remat::addSummary(json::Object &object, const StepSummary &summary) {
   object["budget_bytes"] = summary.budget;
   object["save_all_peak_bytes"] = summary.saveAllPeak;
   object["planned_peak_bytes"] = summary.plannedPeak;
@@ -20,6 +20,7 @@ void tools::addSummary(json::Object &object, const StepSummary &summary) {
   object["host_arena_bytes"] = summary.hostArenaBytes;
   object["planned_host_peak_bytes"] = summary.plannedHostPeak;
   object["simulated_host_peak_bytes"] = summary.simulatedHostPeak;
+  object["offloaded_bytes"] = summary.offloadedBytes;
   object["tasks"] = summary.tasks;
   object["distinct_tasks"] = summary.distinctTasks;
   object["recomputed_tasks"] = summary.recomputedTasks;

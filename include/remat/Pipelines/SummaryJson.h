@@ -4,23 +4,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The keys that reports of remat-run and remat-compile have in common.
+// The keys that reports of tools and summaries of the C API have in common.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_TOOLS_COMMON_SUMMARYJSON_H
-#define REMAT_TOOLS_COMMON_SUMMARYJSON_H
+#ifndef REMAT_PIPELINES_SUMMARYJSON_H
+#define REMAT_PIPELINES_SUMMARYJSON_H
 
 #include "remat/Pipelines/StepCompiler.h"
 
 #include "llvm/Support/JSON.h"
 
-namespace remat::tools {
+namespace remat {
 
 /// Adds the figures of `summary`; those of options that change the step only
 /// where they have.
 void addSummary(llvm::json::Object &object, const StepSummary &summary);
 
-} // namespace remat::tools
+} // namespace remat
 
-#endif // REMAT_TOOLS_COMMON_SUMMARYJSON_H
+#endif // REMAT_PIPELINES_SUMMARYJSON_H
