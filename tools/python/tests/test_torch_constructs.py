@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import functools
 import itertools
 import unittest
+import warnings
 
 import remat
 from common import compare, needs_torch, rt, torch
@@ -202,6 +203,18 @@ class ConstructTest(unittest.TestCase):
 
         self.check(run)
 
+    def test_derivatives_of_second_order_inside(self):
+        self.check(lambda m, x: torch.func.hessian(lambda y: m.a(y).sin().sum())(x[0]))
+        self.check(lambda m, x: torch.func.jacfwd(lambda y: m.a(y).sin())(x[0]) * m.b.weight.t())
+        self.check(lambda m, x: torch.func.vmap(torch.func.grad(lambda y: m.a(y).tanh().sum()))(x))
+        with torch._dynamo.config.patch(trace_autograd_ops=True):
+            def run(m, x):
+                y = m.b(m.a(x).tanh()).pow(2).mean()
+                gradients = torch.autograd.grad(y, [m.a.weight, m.b.weight], create_graph=True)
+                return y + sum(g.pow(2).sum() for g in gradients)
+
+            self.assertEqual(len(self.check(run)), 1)
+
     def test_saved_tensor_hooks(self):
         def run(m, x):
             with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t):
@@ -380,6 +393,39 @@ class CheckpointTest(unittest.TestCase):
 
         step, = compare(self, Model(), (self.x,))
         self.assertGreater(step.plan.recomputed_tasks, 0)
+
+    def test_reentrant_regions(self):
+        """PyTorch's gradients, and a warning where it has gradients only by torch.compile."""
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(32, 64), nn.Linear(64, 32)
+
+            def forward(self, x):
+                inner = lambda y: checkpoint(lambda z: torch.tanh(self.a(z)), y, use_reentrant=True)
+                return checkpoint(lambda y: self.b(inner(y)).sin(), x, use_reentrant=True)
+
+        message = r"constructs.py:\d+: no argument of a checkpoint with use_reentrant=True requires a gradient"
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message)
+            compare(self, Model(), (self.x.requires_grad_(),), exact=None)
+        self.x.requires_grad_(False)
+        model = Model()
+        with self.assertWarnsRegex(UserWarning, message):
+            torch._dynamo.reset()
+            torch.compile(model, backend=rt.backend)(self.x).sum().backward()
+        self.assertIsNotNone(model.a.weight.grad)
+        with self.assertWarnsRegex(UserWarning, message):
+            rt.export(model, (self.x,), loss=torch.sum)
+
+    def test_statistics_in_a_region_are_updated_once(self):
+        """As by torch.compile; PyTorch alone updates them again when it recomputes."""
+        norm = nn.BatchNorm1d(32)
+        torch._dynamo.reset()
+        run = torch.compile(lambda x: checkpoint(norm, x, use_reentrant=False), backend=rt.backend)
+        run(self.x).sum().backward()
+        self.assertEqual(norm.num_batches_tracked, 1)
+        torch.testing.assert_close(norm.running_mean, 0.1 * self.x.mean(0))
 
     def test_early_stop(self):
         def run_with(value):

@@ -276,7 +276,14 @@ class ExportTest(unittest.TestCase):
             torch._dynamo.graph_break()
             return x.sum()
 
-        hooked, accumulated = Stateful(), Stateful()
+        class Backward(Stateful):
+            def forward(self, x):
+                y = self.linear(x)
+                y.sum().backward(retain_graph=True)
+                return y.pow(2).sum()
+
+        hooked, accumulated, module_hooked = Stateful(), Stateful(), Stateful()
+        module_hooked.linear.register_full_backward_hook(lambda module, ingoing, outgoing: None)
         hooked.linear.weight.register_hook(lambda g: 2 * g)
         accumulated.linear.bias.register_post_accumulate_grad_hook(lambda p: None)
 
@@ -290,6 +297,8 @@ class ExportTest(unittest.TestCase):
                  "^module 1: aten.fractional_max_pool2d.default: there is no rule for it"),
                 (hooked, "^'linear.weight' has a hook"),
                 (accumulated, "^'linear.bias' has a hook"),
+                (module_hooked, "^module 'linear' has a hook of its gradients"),
+                (Backward(), "^the model calls backward"),
                 (Overwritten(), "^the model assigns to 'mean' what it does not compute from it; write 'copy_'"),
                 (Larger(), "^the model assigns a tensor of another shape to 'mean'")):
             with self.assertRaisesRegex(remat.ExportError, message) as caught:
@@ -342,6 +351,70 @@ class ExportTest(unittest.TestCase):
         torch.testing.assert_close(found, tuple(v.detach() for v in expected))
         torch.testing.assert_close(gradients["linear.weight"], reference.linear.weight.grad)
         torch.testing.assert_close(model.mean, reference.mean.detach())
+
+    def check_state(self, model, *args, calls=2):
+        """Loss, gradients, parameters and buffers of several calls are PyTorch's."""
+        model = model.double()
+        reference = copy.deepcopy(model)
+        step = rt.export(model, args, loss=torch.sum).compile_step()
+        for _ in range(calls):
+            loss, gradients = step(None, *args)
+            reference.zero_grad()
+            expected = reference(*args).sum()
+            expected.backward()
+            torch.testing.assert_close(loss, expected.detach())
+            for name, parameter in reference.named_parameters():
+                torch.testing.assert_close(gradients[name], parameter.grad)
+            for name, tensor in reference.state_dict().items():
+                torch.testing.assert_close(model.state_dict()[name], tensor)
+
+    def test_buffers_in_place_beside_assigned_ones(self):
+        class Counting(Stateful):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("count", torch.zeros(()))
+
+            def forward(self, x):
+                y = self.linear(x)
+                self.count += 1
+                self.mean.lerp_(y.detach().mean(0), 0.1)
+                with torch.no_grad():
+                    self.linear.weight.clamp_(-0.4, 0.4)
+                self.linear.bias.data.mul_(2)
+                return (self.linear(y) * self.mean).sin() / self.count
+
+        self.check_state(Counting(), torch.randn(4, 3).double())
+
+    def test_buffers_that_are_handed_on(self):
+        class Shifting(Stateful):
+            def __init__(self, swaps):
+                super().__init__()
+                self.register_buffer("a_cache", torch.ones(3))
+                self.register_buffer("z_cache", torch.zeros(3))
+                self.swaps = swaps
+
+            def forward(self, x):
+                y = self.linear(x)
+                out = (y * self.a_cache + self.mean * self.z_cache).sin()
+                new = self.mean * 0.5 + y.detach().mean(0)
+                if self.swaps:
+                    self.a_cache, self.z_cache = self.z_cache, self.a_cache
+                else:
+                    self.a_cache, self.z_cache = self.mean, self.a_cache
+                self.mean = new
+                return out
+
+        for swaps in (False, True):
+            self.check_state(Shifting(swaps), torch.randn(4, 3).double(), calls=3)
+
+    def test_gradients_inside(self):
+        class Energy(Stateful):
+            def forward(self, x):
+                y = self.linear(x).tanh().pow(2).sum()
+                g, = torch.autograd.grad(y, self.linear.weight, create_graph=True)
+                return y + g.pow(2).sum()
+
+        self.check_state(Energy(), torch.randn(4, 3).double())
 
     def test_spectral_norm(self):
         """It computes buffers in place, which are stored once more."""

@@ -14,7 +14,8 @@ from ..arrays import Array
 from ..errors import ArgumentError, Error, RunError
 from ..mlir import dtype_of
 from ..step import State, compile_module
-from .joint import Program, decompositions, mutated_inputs, specialize, traceable_kernels
+from .joint import (Program, decompositions, mutated_inputs, specialize, traceable_kernels,
+                    warn_of_reentrant_checkpoints)
 from .placement import check_inputs, placement_of
 from .random import SEED
 from .types import ELEMENTS
@@ -450,6 +451,7 @@ def compile_graph(graph_module, inputs, options=None):
     # Dynamo leaves the extents open that it has seen change. Steps are compiled for those that they get.
     specialize(inputs)
     check_inputs(graph_module, inputs)
+    warn_of_reentrant_checkpoints(graph_module)
 
     def partition(joint, _, *, num_fwd_outputs, **kwargs):
         training = Training(joint, num_fwd_outputs, options)

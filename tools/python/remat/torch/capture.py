@@ -11,7 +11,7 @@ import re
 import torch
 
 from ..errors import Error, ExportError
-from .joint import decompositions, traceable_kernels
+from .joint import decompositions, traceable_kernels, warn_of_reentrant_checkpoints
 from .lower import is_foreign
 
 
@@ -62,10 +62,10 @@ def _write_assigned(model, graph):
     nodes, output = {n.name: n for n in graph.nodes}, graph.output_node()
     writes = []
     for name, old, new in _assignments(model):
-        if new is old:
-            continue
         old, value = (nodes.get(v.as_proxy().node.name) if v is not None and v.is_tensor() else None
                       for v in (old, new))
+        if old is not None and old is value:
+            continue  # Another of its module's buffers was assigned.
         if old is None or value is None:
             raise ExportError("the model assigns to '%s' what it does not compute from it; write 'copy_' instead" %
                               name)
@@ -73,12 +73,24 @@ def _write_assigned(model, graph):
             raise ExportError("the model assigns a tensor of another shape to '%s', which it reads" % name)
         writes.append((old, value))
     first = next(n for n in graph.nodes if n.op != "placeholder")
-    for old, value in writes:
+    before = {}  # What autograd keeps, and what others are assigned, is what the call has read.
+    for old, _ in writes:
         with graph.inserting_before(first):
-            before = graph.call_method("clone", (old,))  # What autograd keeps is what the call has read.
-        old.replace_all_uses_with(before, delete_user_cb=lambda user: user is not before)
+            before[old] = graph.call_method("clone", (old,))
+        old.replace_all_uses_with(before[old], delete_user_cb=lambda user: user is not before[old])
+    for old, value in writes:
         with graph.inserting_before(output):
-            graph.call_method("copy_", (old, graph.call_method("detach", (value,))))
+            graph.call_method("copy_", (old, graph.call_method("detach", (before.get(value, value),))))
+
+
+def _refuse_written_gradients():
+    """A backward() inside of the model adds to the gradients of tensors, which are no results of a step."""
+    from torch._dynamo.symbolic_convert import InstructionTranslator
+    effects = InstructionTranslator.current_tx().output.side_effects
+    for variable, changes in effects.store_attr_mutations.items():
+        if variable.is_tensor() and "grad" in changes:
+            raise ExportError("the model calls backward(), or assigns to the gradient of a tensor, which a step would "
+                              "not do; write torch.autograd.grad")
 
 
 class Capture:
@@ -92,6 +104,8 @@ class Capture:
         from functorch.compile import make_boxed_func
         from torch._dynamo.backends.common import aot_autograd
         from torch._functorch.partitioners import default_partition
+        _refuse_written_gradients()
+        warn_of_reentrant_checkpoints(graph_module)
         if isinstance(self.model, torch.nn.Module):
             _write_assigned(self.model, graph_module.graph)
         _keep_returned(graph_module.graph)
@@ -161,7 +175,7 @@ def capture(model, function, args, kwargs):
     captured = Capture(model)
     torch._dynamo.reset()
     try:
-        with torch._dynamo.config.patch(allow_rnn=True), _masks_as_they_are():
+        with torch._dynamo.config.patch(allow_rnn=True, trace_autograd_ops=True), _masks_as_they_are():
             torch.compile(function, backend=captured.backend, fullgraph=True, dynamic=False)(*args, **kwargs)
     except _Captured:
         pass

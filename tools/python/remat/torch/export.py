@@ -112,8 +112,13 @@ def _inputs_by_desc(graph_module):
             yield node, node.meta.get("desc")
 
 
-def _refuse_hooks(tensors):
-    """Hooks of what a graph is given run where PyTorch accumulates gradients, so they are not in the graph."""
+def _refuse_hooks(model, tensors):
+    """Hooks of what a graph is given run where PyTorch accumulates gradients, so they are not in the graph. PyTorch
+    does not trace those of modules."""
+    for name, module in model.named_modules() if isinstance(model, torch.nn.Module) else ():
+        if module._backward_hooks or module._backward_pre_hooks:
+            raise ExportError("%s has a hook of its gradients, which PyTorch does not export; register one of a tensor "
+                              "in 'forward'" % ("module '%s'" % name if name else "the model"))
     for name, tensor in tensors:
         if getattr(tensor, "_backward_hooks", None) or getattr(tensor, "_post_accumulate_grad_hooks", None):
             raise ExportError("'%s' has a hook, which a step would not call; remove it, and call it with the gradient "
@@ -148,7 +153,7 @@ def export(model, args=(), kwargs=None, loss=None):
         return outputs
 
     leaves = Leaves(args, kwargs or {}, named)
-    _refuse_hooks([(name, tensor) for _, name, tensor in named.values()] +
+    _refuse_hooks(model, [(name, tensor) for _, name, tensor in named.values()] +
                   [(_path_name(path), value) for path, value in zip(leaves.paths, leaves.values)])
     captured = capture(model, call, leaves.args, leaves.kwargs)
     from torch._functorch._aot_autograd.descriptors import (GradAOTOutput, InputMutationAOTOutput, PlainAOTInput,
@@ -161,12 +166,15 @@ def export(model, args=(), kwargs=None, loss=None):
         raise ExportError("PyTorch does not describe what a joint graph computes; expected version 2.9 or later")
 
     names, roles, leaf, weights = {}, {}, {}, {}
-    tangents = []
+    tangents, known_tangents = [], {}
     # Parameters keep their names, so others give way.
     taken = {SEED} | {name for _, name, _ in named.values()}
     leaf_names = leaves.names(taken)
     for node, desc in _inputs_by_desc(captured.graph_module):
         if isinstance(desc, TangentAOTInput):
+            if isinstance(desc.output, InputMutationAOTOutput):  # What the model updates has no cotangent.
+                known_tangents[node.name] = 0
+                continue
             names[node.name], roles[node.name] = unique_name("cotangent%d" % len(tangents), taken), "cotangent"
             leaf[node.name] = len(tangents)
             tangents.append(desc)
@@ -214,7 +222,9 @@ def export(model, args=(), kwargs=None, loss=None):
         results.append(result)
     layers = _layers(captured.graph_module)
     options = placement_of(captured.graph_module).options({})
-    program = Program(captured.graph_module, names, result_names, unit_tangents=has_loss)
+    if has_loss:
+        known_tangents.update((node, 1) for node, role in roles.items() if role == "cotangent")
+    program = Program(captured.graph_module, names, result_names, known_tangents)
     arguments = _arguments(program, names, roles, leaf, captured.graph_module)
     weights.update(program.constants)
     source = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "model")

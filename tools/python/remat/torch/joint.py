@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import contextlib
+import warnings
 
 import torch
 
@@ -166,6 +167,23 @@ def checkpoint_tags(graph, backward):
     return tags
 
 
+def warn_of_reentrant_checkpoints(graph_module):
+    """PyTorch traces reentrant checkpoints as others. Where it runs them itself, parameters inside get no gradient
+    unless an argument requires one."""
+    modules = [m for m in graph_module.modules() if isinstance(m, torch.fx.GraphModule)]
+    for node in (n for m in modules for n in m.graph.nodes):
+        if node.target is not torch.ops.higher_order.tag_activation_checkpoint or \
+                node.kwargs.get("use_reentrant", True) is False:
+            continue
+        differentiated = [v for v in (n.meta["example_value"] for n in node.all_input_nodes if n.op != "get_attr")
+                          if isinstance(v, torch.Tensor) and v.requires_grad]
+        if differentiated and all(isinstance(v, torch.nn.Parameter) for v in differentiated):
+            place = describe_place(node)
+            warnings.warn("%sno argument of a checkpoint with use_reentrant=True requires a gradient. What it computes "
+                          "is differentiated, as by torch.compile, but not by PyTorch without it; use_reentrant=False "
+                          "is the same in both" % ("%s:%s: " % place[:2] if place else ""), stacklevel=2)
+
+
 def escapes(node, region, backward):
     """Whether a forward node outside of the region reads the value, directly or through views."""
     for user in node.users:
@@ -246,9 +264,10 @@ def substitute_numbers(graph):
 class Program:
     """A lowered graph. `arguments` are the placeholders in order; behind them are `constants` that the graph brings
     along and, if `has_seed`, the seed of its random numbers. `outputs` says for each output of the graph which result
-    of the program it is, or None if it is none; `numbers` are outputs that are no tensors."""
+    of the program it is, or None if it is none; `numbers` are outputs that are no tensors. Placeholders whose elements
+    all are one number, by `known_tangents`, are no arguments."""
 
-    def __init__(self, graph_module, names=None, result_names=None, unit_tangents=False):
+    def __init__(self, graph_module, names=None, result_names=None, known_tangents=None):
         graph = graph_module.graph
         numbers = set(substitute_numbers(graph))
         graph.eliminate_dead_code()
@@ -267,9 +286,10 @@ class Program:
                     self.arguments.append(node.name)
                     continue
                 is_tangent = node.name.startswith("tangents")
-                if unit_tangents and is_tangent:
+                if node.name in (known_tangents or {}):
                     val = node.meta["val"]
-                    lowering.values[node] = lowering.function.constant(1, val.shape, element_of(val.dtype))
+                    lowering.values[node] = lowering.function.constant(known_tangents[node.name], val.shape,
+                                                                       element_of(val.dtype))
                     continue
                 lowering.argument(node, names.get(node.name, node.name), call=int(is_tangent))
                 self.arguments.append(node.name)

@@ -303,7 +303,7 @@ def _full(l, node, *args, **kwargs):
 
 
 @rule("zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided",
-      "empty_permuted", "zero")
+      "empty_permuted", "zero", "_efficientzerotensor")
 def _zeros(l, node, *_, **__):
     shape, dtype = l.result()
     return l.function.constant(0, shape, element_of(dtype))
