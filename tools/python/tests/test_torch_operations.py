@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import unittest
 
 import remat
-from common import compare, needs_torch, torch
+from common import compare, needs_torch, rt, torch
 
 if torch is not None:
     import torch.nn as nn
@@ -183,6 +183,51 @@ class OperationTest(unittest.TestCase):
         wide = Model(exact).double()
         wide.load_state_dict(model.state_dict())
         compare(self, model, (x, group), exact=wide)
+
+    def grouped(self, a, b, ends):
+        """The products of torch._grouped_mm, group by group."""
+        parts = list(zip([0] + ends[:-1], ends))
+        if a.dim() == b.dim():
+            return torch.stack([a[:, i:j] @ b[i:j] for i, j in parts])
+        if a.dim() == 2:
+            return torch.cat([a[i:j] @ w for (i, j), w in zip(parts, b)])
+        return torch.cat([w @ b[:, i:j] for (i, j), w in zip(parts, a)], 1)
+
+    def test_groups_of_rows_have_products_of_their_own(self):
+        """In all forms of the operation and for all lengths of groups; a step never holds all rows for each group."""
+        rows, inner, columns = 200, 16, 24
+        uneven = [0, 1, 1, 150, rows]
+        for dtype, ends in ((torch.bfloat16, uneven), (torch.float32, uneven), (torch.float32, [rows]),
+                            (torch.float32, list(range(0, rows + 1, 2))[1:])):
+            for shapes in (((rows, inner), (len(ends), inner, columns)), ((len(ends), inner, columns),
+                           (columns, rows)), ((inner, rows), (rows, columns))):
+                given = [torch.randn(shape, dtype=dtype, requires_grad=True) for shape in shapes]
+                torch._dynamo.reset()
+                rt.compiled_steps.clear()
+                found = torch.compile(torch._grouped_mm, backend=rt.backend, options={"threads": 1})(
+                    *given, torch.tensor(ends, dtype=torch.int32))
+                wide = [x.detach().double().requires_grad_() for x in given]
+                expected = self.grouped(*wide, ends)
+                cotangent = torch.randn_like(found)
+                found.backward(cotangent)
+                expected.backward(cotangent.double())
+                tolerance = 1e-5 if dtype == torch.float32 else 1e-2
+                for x, y in zip([found] + [x.grad for x in given], [expected] + [x.grad for x in wide]):
+                    torch.testing.assert_close(x.double(), y, rtol=tolerance, atol=tolerance * 16)
+        step, = rt.compiled_steps
+        all_rows = len(ends) * rows * min(inner, columns) * given[0].element_size()
+        self.assertLess(step.memory["planned"], all_rows / 2)
+
+    def test_rows_of_no_group(self):
+        """PyTorch leaves them as they are in memory."""
+        torch._dynamo.reset()
+        run = torch.compile(torch._grouped_mm, backend=rt.backend)
+        x, w = torch.randn(12, 4), torch.randn(2, 4, 4)
+        y = run(x, w, torch.tensor([3, 5], dtype=torch.int32))
+        torch.testing.assert_close(y, torch.cat([x[:3] @ w[0], x[3:5] @ w[1], torch.zeros(7, 4)]))
+        # Other numbers run the same step.
+        y = run(x, w, torch.tensor([0, 12], dtype=torch.int32))
+        torch.testing.assert_close(y, x @ w[1])
 
     def test_antialias(self):
         for options in ({"size": (3, 4)}, {"size": (9, 4), "align_corners": True}, {"scale_factor": (0.4, 1.7)}):

@@ -1,11 +1,13 @@
 """Products of groups of rows, each with a matrix of its own, as mixtures of experts have them.
 
-Which rows belong to a group depends on data, so each group is a product of all rows, of which its own are kept.
-
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import torch
+
+from .. import groups
+from .rules import rule
+from .types import convert, element_of, working
 
 
 def _histc(x, bins=100, min=0, max=0):
@@ -23,31 +25,44 @@ def _histc(x, bins=100, min=0, max=0):
     return is_hit.sum(0).to(x.dtype)
 
 
-def _members(offsets, extent):
-    """A mask of groups and rows: group g has the rows from offset g - 1 up to offset g. Further ones have no group."""
-    place = torch.arange(extent, device=offsets.device)
-    begin = torch.cat([torch.zeros_like(offsets[:1]), offsets[:-1]])
-    return (place >= begin.unsqueeze(1)) & (place < offsets.unsqueeze(1))
+# A product whose loops the lowering makes. PyTorch's own operation is for some types and alignments only.
+_library = torch.library.Library("remat", "FRAGMENT")
+_library.define("grouped_mm(Tensor a, Tensor b, Tensor ends, ScalarType dtype) -> Tensor")
+
+
+@torch.library.register_fake("remat::grouped_mm", lib=_library)
+def _grouped_mm_fake(a, b, ends, dtype):
+    lead = ends.shape if a.dim() == b.dim() else ()
+    return a.new_empty(*lead, a.shape[-2], b.shape[-1], dtype=dtype)
+
+
+@rule("grouped_mm")
+def _grouped_mm_rule(l, node, a, b, ends, dtype):
+    """Of two matrices, columns of one and rows of the other form the groups, whose products are a matrix each. Of a
+    matrix and a stack of matrices, rows of the first one, or columns of the second one, form the groups."""
+    source = l.dtype(a)
+    a, b, ends = (l.value(x) for x in (a, b, ends))
+
+    def conversion(old, new):
+        return groups.Conversion(element_of(new), lambda body, x: convert(body, x, old, new))
+
+    if a.rank == b.rank:
+        sums = working(dtype)
+        return groups.grouped_sums(l.function, a, b, ends, conversion(source, sums), conversion(sums, dtype))
+    if a.rank == 2:
+        return groups.grouped_rows(l.function, a, b, ends, conversion(source, dtype))
+    a, b = l.function.transpose(a, (0, 2, 1)), l.function.transpose(b, (1, 0))
+    return l.function.transpose(groups.grouped_rows(l.function, b, a, ends, conversion(source, dtype)), (1, 0))
 
 
 def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
     """Rows of no group, which PyTorch leaves as they are in memory, are zeros."""
-    if offs is None:
-        result = torch.bmm(a, b)
-    elif a.dim() == 2 and b.dim() == 3:  # Groups of rows of `a`
-        mine = _members(offs, a.shape[0]).unsqueeze(2)
-        result = torch.where(mine, torch.matmul(a.unsqueeze(0), b), 0).sum(0)
-    elif a.dim() == 3 and b.dim() == 2:  # Groups of columns of `b`
-        mine = _members(offs, b.shape[1]).unsqueeze(1)
-        result = torch.where(mine, torch.matmul(a, b.unsqueeze(0)), 0).sum(0)
-    elif a.dim() == 2:  # Groups of what is summed, so there is a result for each
-        mine = _members(offs, a.shape[1])
-        result = torch.bmm(torch.where(mine.unsqueeze(1), a, 0), torch.where(mine.unsqueeze(2), b, 0))
+    dtype = out_dtype or a.dtype
+    if offs is None or a.dim() == b.dim() == 3:
+        result = torch.bmm(a, b, out_dtype=dtype) if dtype != a.dtype else torch.bmm(a, b)
     else:
-        result = torch.bmm(a, b)
-    if bias is not None:
-        result = result + bias
-    return result if out_dtype is None else result.to(out_dtype)
+        result = torch.ops.remat.grouped_mm(a, b, offs, dtype)
+    return result if bias is None else result + bias
 
 
 def _fallback(a, b, offs):

@@ -15,7 +15,7 @@ import torch
 from ..errors import ExportError
 from ..exported import unique_name
 from ..mlir import Function, Value, broadcast_map, identity, quote
-from . import checks, indexing, linalg, products, random, reductions, shapes, special, windows  # noqa: F401, rules
+from . import checks, groups, indexing, linalg, products, random, reductions, shapes, special, windows  # noqa: F401, rules
 from .complex import COMPLEX_RULES
 from .pointwise import FORMULAS, lower_pointwise
 from .rules import RULES
@@ -187,7 +187,7 @@ class Lowering:
             self.tag(node)
 
     def lower_call(self, node):
-        if getattr(node.target, "namespace", None) not in ("aten", "prims"):
+        if getattr(node.target, "namespace", None) not in ("aten", "prims", "remat"):
             self.refuse("operations other than PyTorch's own are not supported; give it a decomposition")
         try:
             return self.apply_rule(node)
