@@ -134,6 +134,27 @@ class GradientTest(unittest.TestCase):
         self.check(lambda w, x, i: jnp.sum(jax.lax.dynamic_slice(w, (i, 0), (2, 4)) * x[:2]) + jnp.sum(
             jax.lax.dynamic_update_slice(w, x[:1], (i, 0)) ** 2), self.w, self.x, 1, argnums=(0, 1))
 
+    def test_groups_of_rows(self):
+        """Mixtures of experts: each group of rows has a product of its own, also where rows are left."""
+        w, x = random(4, 6, 5), random(40, 6)
+        for sizes in ([40, 0, 0, 0], [1, 0, 26, 13], [3, 4, 0, 5]):
+            sizes = jnp.array(sizes)
+            self.check(lambda w, x: jnp.sum(jnp.sin(jax.lax.ragged_dot(x, w, sizes))), w, x, argnums=(0, 1))
+        w, x, sizes = random(64, 16, 16), random(512, 16), jnp.full(64, 8)
+        step = self.check(lambda w, x: jnp.sum(jax.lax.ragged_dot(x, w, sizes) ** 2), w, x, argnums=(0, 1))
+        self.assertLess(step.memory["planned"], 64 * x.nbytes / 2)  # Not all rows for each group.
+
+    def test_axes_of_vmap(self):
+        def loss(w, x):
+            def centred(r):
+                y = r @ w
+                least, most = (f(jax.lax.stop_gradient(y), "rows") for f in (jax.lax.pmin, jax.lax.pmax))
+                return (y - jax.lax.pmean(y, "rows")) / (1 + most - least)
+
+            return jnp.sum(jax.vmap(centred, axis_name="rows")(x) ** 2)
+
+        self.check(loss, self.w, self.x)
+
     def test_indices_out_of_bounds(self):
         for mode, rows in (("clip", [-9, 2, 7]), ("fill", [-9, 2, 7]), ("promise_in_bounds", [0, 2, 3]),
                            (None, [-1, 2, 7])):

@@ -80,6 +80,27 @@ class WhileTest(LoopTestCase):
                                                         r"at most 12.*max-trip-count"):
                 compiled(w, x, 13)
 
+    def test_a_condition_for_each_element(self):
+        """jax.vmap makes one loop, which changes the elements whose condition holds."""
+        def loss(w, x, n):
+            y = jax.vmap(prefix, (None, 0, 0))(w, x, n)
+            m, z = jax.vmap(until_small, (None, 0))(w, y)
+            return jnp.sum(y ** 2) + jnp.sum(jnp.sin(z)) + m.sum()
+
+        def reference(w, x, n):
+            total = 0.0
+            for h, count in zip(x, n):
+                _, h = masked(lambda s: (s[0] + 1, jnp.tanh(s[1] @ w) + 0.1 * s[0]), lambda s: s[0] < count, (0, h), 12)
+                m, z = masked(lambda s: (s[0] + 1, jnp.tanh(s[1] @ w) * 0.9),
+                              lambda s: (jnp.sum(s[1] ** 2) > 1.0) & (s[0] < 12), (0, h), 12)
+                total += jnp.sum(h ** 2) + jnp.sum(jnp.sin(z)) + m
+            return total
+
+        args = random(4, 4) * 0.5, random(3, 4), jnp.array([1, 7, 0])
+        self.run_as(2, loss, *args)
+        self.compare(jax.value_and_grad(reference, (0, 1))(*args),
+                     rj.compile(loss, argnums=(0, 1), max_trip_count=12)(*args), 1e-5)
+
     def test_gradients_of_conditions(self):
         def loss(w, x):
             n, y = until_small(w, x)

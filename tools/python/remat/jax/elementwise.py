@@ -291,7 +291,8 @@ def _select_n(l, which, *cases):
 
     if len(cases) == 1:
         return cases[0]
-    inputs = [(v, broadcast_map(v.shape, shape) if v.rank else []) for v in (which,) + cases]
+    # Of keys, which are several words, all have one selector.
+    inputs = [(v, identity(v.rank)) for v in (which,) + cases]
     return l.function.generic(inputs, shape, element, body)
 
 

@@ -16,6 +16,7 @@ from jax.extend import core as jax_core
 from ..errors import ExportError
 from ..exported import unique_name
 from ..mlir import Function, Value, quote
+from .keys import on_words
 from .rules import RULES
 from .stable import REAL_ONLY, through_stablehlo
 from .types import element_of, is_integer, is_key, physical
@@ -204,7 +205,10 @@ class Lowering:
                 operands = [self.whole(v) for v in operands]
             in_region = self.in_region
             self.in_region = in_region or self.backward and eqn.primitive.name in REGIONS
-            results = rule(self, *operands, **eqn.params)
+            params = eqn.params
+            if eqn.invars and is_key(getattr(eqn.invars[0].aval, "dtype", np.dtype("f4"))):
+                operands, params = on_words(self, eqn, operands)
+            results = rule(self, *operands, **params)
             results = list(results) if eqn.primitive.multiple_results else [results]
             self.in_region = in_region
             if key and not self.backward:

@@ -3,4 +3,5 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-from . import control, elementwise, linalg, loops, places, random, reductions, shapes, stable, whiles  # noqa: F401
+from . import (control, elementwise, groups, linalg, loops, places, random, reductions, shapes, stable,  # noqa: F401
+               whiles)

@@ -112,8 +112,9 @@ def _split(l, key, shape):
 def _fold_in(l, key, data):
     impl = _impl(l)
     dtype = l.eqn.invars[1].aval.dtype
-    if key.rank - 1 != data.rank:
-        l.refuse("keys and data of other shapes are not supported")
+    shape = l.result()[0]  # One of both may be a scalar.
+    key, data = (l.function.generic([(v, reads)], extents, v.element, lambda b, x: x) if v.shape != extents else v
+                 for v, reads, extents in ((key, ["d%d" % (len(shape) - 1)], shape), (data, [], shape[:-1])))
     return _inline(l, lambda k, d: impl.fold_in(k, d.astype("uint32")), impl, _key(key), (data, dtype),
                    key_rank=data.rank)
 
@@ -121,3 +122,16 @@ def _fold_in(l, key, data):
 @rule("random_seed")
 def _seed(l, seeds, impl):
     return _inline(l, lambda s: impl.seed(s), impl, (seeds, l.eqn.invars[0].aval.dtype), key_rank=seeds.rank)
+
+
+@rule("random_gamma")
+def _gamma(l, key, a, log_space):
+    from jax._src.random import random_gamma_p
+    impl = _impl(l)
+
+    def sample(words, a):
+        # As JAX does it on a GPU and on a CPU: all elements together.
+        return random_gamma_p.impl(jax.random.wrap_key_data(words, impl="threefry2x32"), a, log_space=log_space,
+                                   use_vmap=True)
+
+    return _inline(l, sample, impl, _key(key), (a, l.eqn.invars[1].aval.dtype))

@@ -41,24 +41,46 @@ def change(l, value, source, target):
                               lambda b, x: convert(b, x, source, target))
 
 
+def reduced(l, kind, a, axes, shape, dtype):
+    """A reduction along `axes`."""
+    if not axes:
+        return a
+    inner = working(dtype)
+    kept = [i for i in range(a.rank) if i not in axes]
+    total = l.function.generic(
+        [(a, identity(a.rank))], shape, element_of(inner),
+        lambda b, x, acc: COMBINE[kind](Scalars(b, inner), acc, convert(b, x, dtype, inner)), loops=a.rank,
+        reductions=set(axes), out_map=["d%d" % i for i in kept],
+        init=l.function.constant(START[kind](inner), shape, element_of(inner)))
+    return change(l, total, inner, dtype)
+
+
 def _reduction(kind):
     @rule("reduce_" + kind)
     def lower(l, a, *_, axes, **__):
         shape, dtype, _ = l.result()
-        if not axes:
-            return a
-        inner = working(dtype)
-        kept = [i for i in range(a.rank) if i not in axes]
-        total = l.function.generic(
-            [(a, identity(a.rank))], shape, element_of(inner),
-            lambda b, x, acc: COMBINE[kind](Scalars(b, inner), acc, convert(b, x, dtype, inner)), loops=a.rank,
-            reductions=set(axes), out_map=["d%d" % i for i in kept],
-            init=l.function.constant(START[kind](inner), shape, element_of(inner)))
-        return change(l, total, inner, dtype)
+        return reduced(l, kind, a, axes, shape, dtype)
 
 
 for _kind in COMBINE:
     _reduction(_kind)
+
+
+def _collective(kind):
+    """Of jax.vmap with an axis_name, which makes the axis a dimension of the array."""
+    @rule("p" + kind)
+    def lower(l, *arrays, axes, axis_index_groups, **_):
+        if axis_index_groups is not None or not all(isinstance(axis, int) for axis in axes):
+            l.refuse("axes must be those of jax.vmap, without groups; got %s" % (axes,))
+        found = []
+        for number, a in enumerate(arrays):
+            shape, dtype, _ = l.result(number)
+            found.append(reduced(l, kind, a, axes, shape, dtype))
+        return found if l.eqn.primitive.multiple_results else found[0]
+
+
+for _kind in ("sum", "max", "min"):
+    _collective(_kind)
 
 
 def first_extremum(f, read, window_reads, shape, element, dtype, loops, reductions, out, number, largest, first=None):

@@ -44,6 +44,35 @@ def _gate(l, flag):
     return flag
 
 
+def of_one_condition(cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts, **params):
+    """The parameters of a `while` with one condition, and whether they are others. jax.vmap makes loops with a condition
+    for each element: such a loop runs as long as one of them holds, and then changes only the elements for which it
+    does. Its body takes the constants of the condition, too."""
+    shape = cond_jaxpr.out_avals[0].shape
+    given = dict(params, cond_jaxpr=cond_jaxpr, body_jaxpr=body_jaxpr, cond_nconsts=cond_nconsts,
+                 body_nconsts=body_nconsts)
+    if not shape:
+        return given, False
+
+    def holds(*values):
+        return core.eval_jaxpr(cond_jaxpr.jaxpr, cond_jaxpr.consts, *values)[0]
+
+    def choose(flags, new, old):
+        return jax.lax.select(jax.lax.broadcast_in_dim(flags, old.shape, range(len(shape))), new, old)
+
+    def iterate(*values):
+        for_cond, for_body = values[:cond_nconsts], values[cond_nconsts:cond_nconsts + body_nconsts]
+        carry = values[cond_nconsts + body_nconsts:]
+        flags = holds(*for_cond, *carry)
+        after = core.eval_jaxpr(body_jaxpr.jaxpr, body_jaxpr.consts, *for_body, *carry)
+        return [choose(flags, new, old) for new, old in zip(after, carry)]
+
+    trace = lambda function, avals: jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals))
+    condition = trace(lambda *values: holds(*values).any(), cond_jaxpr.in_avals)
+    body = trace(iterate, cond_jaxpr.in_avals[:cond_nconsts] + body_jaxpr.in_avals)
+    return dict(given, cond_jaxpr=condition, body_jaxpr=body, body_nconsts=cond_nconsts + body_nconsts), True
+
+
 def run_while(l, cond_jaxpr, body_jaxpr, for_cond, for_body, carry, stacked=0):
     """How often a `while` runs, what it carries in the end, and what each iteration begins with, for `stacked` of them,
     which are the most."""
@@ -107,6 +136,9 @@ def _reverse_while(l, count, *arguments, jaxpr, num_consts, num_carry, most):
 @takes_stacks
 def _while(l, *arguments, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
     """A loop whose number of iterations follows from numbers of the program, or is known at run time only."""
+    params, several = of_one_condition(cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts)
+    if several:
+        return _while(l, *arguments[:cond_nconsts], *arguments, **params)
     for_cond, for_body = arguments[:cond_nconsts], arguments[cond_nconsts:cond_nconsts + body_nconsts]
     carry = list(arguments[cond_nconsts + body_nconsts:])
     try:
@@ -260,7 +292,9 @@ def evaluate(closed, arguments, most):
         stack = source_info_util.current_name_stack() + eqn.source_info.name_stack
         with source_info_util.user_context(eqn.source_info.traceback, name_stack=stack), eqn.ctx.manager:
             if eqn.primitive.name == "while":
-                results = _run_differentiable(most, values, **eqn.params)
+                params, several = of_one_condition(**eqn.params)
+                values = values[:eqn.params["cond_nconsts"]] * several + values
+                results = _run_differentiable(most, values, **params)
             else:
                 params = dict(eqn.params)
                 if not eqn.primitive.name.startswith("custom_"):
