@@ -229,7 +229,8 @@ void Timeline::write() {
 }
 
 void remat::writeTrace(const StepReport &report,
-                       ArrayRef<remat_entry_span> measured, raw_ostream &os) {
+                       ArrayRef<remat_entry_span> measured, raw_ostream &os,
+                       std::optional<BuildTimes> built) {
   std::vector<remat_entry_span> planned;
   for (const ReportEntry &entry : report.entries)
     planned.push_back({entry.start, entry.start + entry.cost});
@@ -244,6 +245,10 @@ void remat::writeTrace(const StepReport &report,
         json.attribute("budget_bytes", *report.budget);
       json.attribute("planned_peak_bytes", report.plannedPeak);
       json.attribute("arena_bytes", report.arenaBytes);
+      if (built) {
+        json.attribute("plan_seconds", built->plan);
+        json.attribute("compile_seconds", built->compile);
+      }
     });
     json.attributeArray("traceEvents", [&] {
       Timeline(report, planned, /*isMeasured=*/false, json).write();

@@ -227,17 +227,22 @@ LogicalResult Resizer::followGroups(Operation *op, Value wide, Value narrow,
   return success();
 }
 
+/// The input and the output of the convolution have the batch, whichever of its
+/// factors is the result.
 LogicalResult Resizer::followConv(ConvOp op) {
-  if (op.getKind() != ConvKind::Forward)
-    return op.emitOpError("is a gradient, cannot resize its batch");
+  bool isInputGrad = op.getKind() == ConvKind::InputGrad;
+  Value x = isInputGrad ? op.getResult() : op.getLhs();
+  Value y = isInputGrad                            ? op.getLhs()
+            : op.getKind() == ConvKind::FilterGrad ? op.getRhs()
+                                                   : op.getResult();
   unsigned input = op.getInputLayout()[0], output = op.getOutputLayout()[0];
-  std::optional<int64_t> outer = getMark(op.getLhs(), input);
+  std::optional<int64_t> outer = getMark(x, input);
   if (!outer)
-    outer = getMark(op.getResult(), output);
+    outer = getMark(y, output);
   if (!outer)
     return success();
-  return success(succeeded(mark(op, op.getLhs(), input, *outer)) &&
-                 succeeded(mark(op, op.getResult(), output, *outer)));
+  return success(succeeded(mark(op, x, input, *outer)) &&
+                 succeeded(mark(op, y, output, *outer)));
 }
 
 /// All tensors that the operation reads and makes have one shape.

@@ -4,6 +4,7 @@
 
 // RUN: split-file %s %t
 // RUN: remat-opt %t/good.mlir --remat-resize-batch="size=6 wrt=1" | FileCheck %s
+// RUN: remat-opt %t/gradients.mlir --remat-resize-batch="size=6 wrt=1 arguments=0,2" | FileCheck %s --check-prefix=GRADIENTS
 // RUN: not remat-opt %t/weight.mlir --remat-resize-batch="size=6 wrt=1" 2>&1 | FileCheck %s --check-prefix=WEIGHT
 // RUN: not remat-opt %t/slice.mlir --remat-resize-batch="size=6 wrt=1" 2>&1 | FileCheck %s --check-prefix=SLICE
 // RUN: not remat-opt %t/good.mlir --remat-resize-batch="size=0 wrt=1" 2>&1 | FileCheck %s --check-prefix=ZERO
@@ -55,4 +56,28 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8xf32>) -> tensor<1x8xf32> {
   %first = tensor.extract_slice %x[0, 0] [1, 8] [1, 1]
       : tensor<2x8xf32> to tensor<1x8xf32>
   return %first : tensor<1x8xf32>
+}
+
+//--- gradients.mlir
+// Of a convolution's gradients, that by the input has the batch, and that by the
+// filter adds it up.
+// GRADIENTS: func.func @main(%{{.*}}: tensor<6x3x8x8xf32>, %{{.*}}: tensor<4x3x3x3xf32>, %{{.*}}: tensor<6x4x8x8xf32>) -> (tensor<6x3x8x8xf32>, tensor<4x3x3x3xf32>)
+// GRADIENTS: remat.conv input_grad{{.*}} : (tensor<6x4x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<6x3x8x8xf32>
+// GRADIENTS: remat.conv filter_grad{{.*}} : (tensor<6x3x8x8xf32>, tensor<6x4x8x8xf32>) -> tensor<4x3x3x3xf32>
+func.func @main(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>,
+    %dy: tensor<2x4x8x8xf32>)
+    -> (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) {
+  %dx = remat.conv input_grad(%dy, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64,
+      input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>,
+      output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<2x4x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x3x8x8xf32>
+  %dw = remat.conv filter_grad(%x, %dy) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64,
+      input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>,
+      output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<2x3x8x8xf32>, tensor<2x4x8x8xf32>) -> tensor<4x3x3x3xf32>
+  return %dx, %dw : tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>
 }

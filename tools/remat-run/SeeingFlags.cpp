@@ -105,8 +105,10 @@ Error SeeingFlags::write(const RunReport &run, ArrayRef<PlannedStep> plans,
   if (Error error =
           add(csv, [&](raw_ostream &os) { run.profile->printCsv(os); }))
     return error;
-  if (Error error = add(
-          trace, [&](raw_ostream &os) { writeTrace(run.step, run.spans, os); }))
+  if (Error error = add(trace, [&](raw_ostream &os) {
+        writeTrace(run.step, run.spans, os,
+                   BuildTimes{run.planSeconds, run.compileSeconds});
+      }))
     return error;
   if (Error error = add(snapshot, [&](raw_ostream &os) {
         writeMemorySnapshot(run.step, os);

@@ -19,11 +19,18 @@
 
 namespace remat {
 
+/// What it took to make a step, in seconds: to plan it, and all else.
+struct BuildTimes {
+  double plan, compile;
+};
+
 /// Writes the trace of a step. `measured` has when each entry ran, or is empty:
-/// then there is the planned step alone.
+/// then there is the planned step alone. `built` is said beside it, if it is
+/// known.
 void writeTrace(const StepReport &report,
                 llvm::ArrayRef<remat_entry_span> measured,
-                llvm::raw_ostream &os);
+                llvm::raw_ostream &os,
+                std::optional<BuildTimes> built = std::nullopt);
 
 } // namespace remat
 

@@ -228,7 +228,7 @@ class Plan {
 
   /// Whether iterations of loops make again what others save.
   get repeatsInLoops() {
-    return [...this.loopForms.values()].some((form) => / (thinned|checkpoints)$/.test(form));
+    return [...this.loopForms.values()].some((form) => / (thinned|checkpoints|tasks)\b/.test(form));
   }
 
   sumCallers(role) {

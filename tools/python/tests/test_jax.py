@@ -433,6 +433,28 @@ class ScopesTest(unittest.TestCase):
                 self.assertIn("body/cell" if limit else "body", names)
                 self.assertFalse([name for name in names if "(" in name and name[0] != "("], names)
 
+    def test_values_in_functions_of_jax_have_the_line_that_calls_them(self):
+        def loss(w, x):
+            return -jnp.mean(jax.nn.log_softmax(x @ w))
+        text = io.StringIO()
+        rj.export(loss, random(4, 3), random(2, 4)).compile_step(threads=1).print_saved(file=text)
+        line = loss.__code__.co_firstlineno + 1
+        for saved in text.getvalue().splitlines():
+            self.assertRegex(saved, "from the argument|test_jax.py:%d:0" % line)
+
+    def test_compiled_functions_show_their_steps(self):
+        params, x = {"embed": random(3, 4), "w": random(4, 4)}, random(2, 3)
+        function = rj.compile(self.loss, budget="90%", effort=0.1)
+        self.assertEqual(repr(function), "remat.jax.compile(loss): no step compiled yet")
+        with self.assertRaisesRegex(remat.ArgumentError, "no step is compiled yet"):
+            function.step
+        function(params, x)
+        self.assertIs(function.step, function.step_for(params, x))
+        self.assertIn("peak", repr(function))
+        rows = function.step.profile(None, params, x)["rows"]
+        self.assertEqual(sum(row["calls"] for row in rows), function.step.plan.tasks)
+        self.assertEqual(len(function.step.what_if(budget=["100%", "min"])), 2)
+
 
 if __name__ == "__main__":
     unittest.main()

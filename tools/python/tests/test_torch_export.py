@@ -80,6 +80,16 @@ class ExportTest(unittest.TestCase):
         self.assertTrue(torch.equal(self.model.norm.running_mean, before))
         self.assertRegex(repr(step), r"peak \d+ bytes, arena \d+, no budget; \d+ tasks, 0 of them recomputed")
 
+    def test_other_batches(self):
+        """The batch of an exported model is that of its data, through its derivative, too."""
+        exported = rt.export(torch.nn.Linear(6, 3), (torch.randn(8, 6),), loss=lambda y: (y * y).mean())
+        small, large = remat.what_if(exported, batch=[8, 64])
+        self.assertEqual((small["batch"], large["batch"]), (8, 64))
+        self.assertEqual(small["peak_bytes"], exported.compile_step().memory["planned"])
+        # 56 more rows of 6 floats come in.
+        self.assertEqual(large["callers_bytes"] - small["callers_bytes"], 56 * 6 * 4)
+        self.assertGreater(large["peak_bytes"], small["peak_bytes"])
+
     def test_other_parameters(self):
         exported = rt.export(self.model, (self.ids, self.labels))
         step = remat.compile(exported)

@@ -100,12 +100,20 @@ static bool isThinned(StringRef kernel) {
 
 /// "loop of 12 thinned": how often it runs, and what it does again.
 static std::string describeLoop(LoopOp loop, StringRef kernel) {
-  std::string text = loop.isCountedAtRunTime() ? "loop of up to " : "loop of ";
-  text += std::to_string(loop.getCount());
+  std::string text = "loop";
+  if (loop.getCount() != 0 || !loop.isCountedAtRunTime())
+    text += (loop.isCountedAtRunTime() ? " of up to " : " of ") +
+            std::to_string(loop.getCount());
   if (std::optional<int64_t> slots = loop.getSlots())
     text += " with " + std::to_string(*slots) + " checkpoints";
   else if (isThinned(kernel))
     text += " thinned";
+  int64_t again = 0;
+  for (GraphOp body : findBodies(loop))
+    for (auto task : body.getOps<TaskOp>())
+      again += task.isClone();
+  if (again > 0)
+    text += " repeating " + std::to_string(again) + " tasks";
   return text;
 }
 

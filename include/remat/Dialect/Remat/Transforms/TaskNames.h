@@ -26,8 +26,8 @@ bool isUpdate(TaskOp task);
 /// sums beside its values, is a part of its derivative; what an optimizer does
 /// is an "update", whatever its arithmetic. A loop is called by the number of
 /// its iterations and by what it makes again of them: "loop of 12 with 3
-/// checkpoints", or "thinned" where it saves a part of what its derivative
-/// reads.
+/// checkpoints", "thinned" where it saves a part of what its derivative reads,
+/// "repeating 2 tasks" in each iteration.
 std::string describeKind(TaskOp task);
 
 /// What two layers or labels are both in: "h.0" of "h.0.attn" and "h.0.mlp".
