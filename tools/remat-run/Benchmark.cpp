@@ -15,7 +15,9 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <chrono>
 #include <cmath>
+#include <thread>
 #include <unistd.h>
 
 using namespace llvm;
@@ -25,6 +27,9 @@ using tools::now;
 
 /// Less than this is a system's own housekeeping.
 static constexpr double quietCores = 0.25;
+
+/// Seconds in which a system that counts in ticks of 10 ms has counted enough.
+static constexpr double shortestWatch = 0.1;
 
 Benchmark run::summarizeTimes(ArrayRef<double> seconds) {
   std::vector<double> sorted = seconds.vec();
@@ -91,6 +96,11 @@ MachineWatch::Usage MachineWatch::look() {
 }
 
 std::optional<double> MachineWatch::getOtherCores() const {
+  // Who was busy in less than that is not counted: then it is seen who still
+  // is.
+  double missing = shortestWatch - (now() - begin.wall);
+  if (missing > 0)
+    std::this_thread::sleep_for(std::chrono::duration<double>(missing));
   Usage end = look();
   double wall = end.wall - begin.wall;
   if (!begin.all || !end.all || wall <= 0)
