@@ -135,6 +135,9 @@ void StepReporter::addTransfer(Operation &op) {
   } else if (isa<ReloadOp>(op)) {
     entry.stream = REMAT_STREAM_TO_DEVICE;
     entry.cost = getTransferTime(op.getResult(0));
+    if (auto offload = entryOf.find(source.getDefiningOp());
+        offload != entryOf.end())
+      entry.offloadedBy = offload->second;
   }
   if (entry.stream != REMAT_STREAM_COMPUTE)
     entry.bytesRead = entry.bytesWritten =

@@ -162,21 +162,25 @@ void Timeline::writeMemory(size_t index) {
     });
 }
 
-/// An arrow from an entry to what repeats it. Each has a number of its own.
+/// An arrow from an entry to what repeats it, and from what takes a value to
+/// the host to what brings it back. Each has a number of its own.
 void Timeline::writeFlow(size_t index) {
-  auto arrow = [&](StringRef phase, size_t at) {
-    event(phase, "recompute", getTrack(at), spans[at].begin,
-          [&](json::OStream &json) {
-            json.attribute("cat", "remat");
-            json.attribute("id", getId(index));
-            if (phase == "f")
-              json.attribute("bp", "e");
-          });
+  auto drawFrom = [&](StringRef name, size_t origin) {
+    for (auto [phase, at] :
+         {std::pair(StringRef("s"), origin), std::pair(StringRef("f"), index)})
+      event(phase, name, getTrack(at), spans[at].begin,
+            [&, phase = phase](json::OStream &json) {
+              json.attribute("cat", "remat");
+              json.attribute("id", getId(index));
+              if (phase == "f")
+                json.attribute("bp", "e");
+            });
   };
-  if (std::optional<size_t> original = report.entries[index].copyOf) {
-    arrow("s", *original);
-    arrow("f", index);
-  }
+  const ReportEntry &entry = report.entries[index];
+  if (entry.copyOf)
+    drawFrom("recompute", *entry.copyOf);
+  else if (entry.offloadedBy)
+    drawFrom("reload", *entry.offloadedBy);
 }
 
 void Timeline::writeBuffers() {

@@ -39,7 +39,8 @@ PlanWatch::~PlanWatch() {
     line.finish();
   else
     line.clear();
-  if (interrupted && !afterwards.empty())
+  // If there is no plan, that is an error, which says so.
+  if (interrupted && !afterwards.empty() && !planner.empty())
     errs() << (tool + ": interrupted, " + afterwards + "\n");
 }
 

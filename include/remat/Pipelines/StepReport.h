@@ -90,6 +90,8 @@ struct ReportEntry : EntryWork {
   std::optional<int64_t> task;
   /// The entry that a recomputation repeats.
   std::optional<size_t> copyOf;
+  /// Of what brings a value back from the host, the entry that took it there.
+  std::optional<size_t> offloadedBy;
   remat_stream stream = REMAT_STREAM_COMPUTE;
   /// Planned, in nanoseconds.
   int64_t start = 0, cost = 0;

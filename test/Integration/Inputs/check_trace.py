@@ -90,11 +90,15 @@ def main():
     assert all(found == entries[1] for found in entries.values()), "processes have other entries"
     # An arrow begins where the operation runs first, and ends where it does again.
     repeats = [event for event in events if event["ph"] == "X" and "recompute_of" in event["args"]]
-    assert len(repeats) == arrows, (len(repeats), arrows)
+    named = collections.Counter(event["name"] for event in events if event["ph"] == "s")
+    assert named["recompute"] == len(repeats) and sum(named.values()) == arrows, (named, len(repeats), arrows)
+    # Another one leads from a copy to the host to what brings the value back.
+    reloads = sum(event["ph"] == "X" and event["args"]["kernel"] == "reload" for event in events)
+    assert named["reload"] == reloads, (named, reloads)
     for event in repeats:
         assert event["args"]["kind"] == "recompute" and event["args"]["recompute_of"] < event["args"]["id"], event
     assert sum(event["ph"] == "i" and event["name"] == "peak" for event in events) == len(pids)
-    print(f"{len(entries[1])} entries, {buffers // len(pids)} buffers, {arrows // len(pids)} recomputations")
+    print(f"{len(entries[1])} entries, {buffers // len(pids)} buffers, {named['recompute'] // len(pids)} recomputations")
 
 
 main()
