@@ -38,6 +38,15 @@ class CommandTest(unittest.TestCase):
             self.assertEqual((status, errors), (0, ""))
             self.assertEqual(out.split(), [os.path.join(directory, "tiny" + e)
                                            for e in (".mlir", ".safetensors", ".json")])
+            # What cannot be written is one line, and none of the files is replaced.
+            os.unlink(os.path.join(directory, "tiny.json"))
+            os.mkdir(os.path.join(directory, "tiny.json"))
+            before = os.stat(os.path.join(directory, "tiny.mlir")).st_ino
+            status, out, errors = self.run_command("export", script + ":make_model", "-o", directory, "--name=tiny")
+            self.assertEqual((status, out), (1, ""))
+            self.assertEqual(errors, "remat: error: '%s': Is a directory\n" % os.path.join(directory, "tiny.json"))
+            self.assertEqual(os.stat(os.path.join(directory, "tiny.mlir")).st_ino, before)
+            self.assertEqual(len(os.listdir(directory)), 4 + os.path.isdir(os.path.join(directory, "__pycache__")))
             for name, message in (("other", "has no function 'other'; there are make_model, nothing"),
                                   ("nothing", "must return (model, arguments)")):
                 status, _, errors = self.run_command("export", "%s:%s" % (script, name))
