@@ -111,7 +111,7 @@ RematStatus rematModuleGetProfile(RematModule module, RematOptions options,
                 makeView(call, state, unwrap(options)->step, step, view))
           return status;
         giveJson(
-            makeProfile(view.report, view.measured.times, by, order).toJson(),
+            makeProfile(view.report, view.measured, by, order).toJson(),
             json);
         return REMAT_STATUS_OK;
       });

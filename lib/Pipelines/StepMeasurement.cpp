@@ -26,5 +26,8 @@ Expected<StepMeasurement> remat::readMeasurement(const remat_step *step,
     if (const uint64_t *runs = remat_step_body_runs(step, i, &bodies))
       report.setBodyRuns(i, ArrayRef(runs, bodies));
   }
-  return StepMeasurement{ArrayRef(times, count), ArrayRef(spans, count)};
+  const int64_t *cpuTimes = remat_step_entry_cpu_times(step);
+  return StepMeasurement{ArrayRef(times, count),
+                         ArrayRef(cpuTimes, cpuTimes ? count : 0),
+                         ArrayRef(spans, count)};
 }

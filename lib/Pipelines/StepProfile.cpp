@@ -88,12 +88,18 @@ static StringRef getOuter(StringRef name) {
   return end == StringRef::npos ? StringRef() : name.take_front(end);
 }
 
+static void addCpu(ProfileRow &row, std::optional<int64_t> nanoseconds) {
+  if (nanoseconds)
+    row.cpuNanoseconds = row.cpuNanoseconds.value_or(0) + *nanoseconds;
+}
+
 namespace {
 /// Adds entries up.
 class Grouping {
 public:
   explicit Grouping(ProfileGroup group) : group(group) {}
-  void add(const ReportEntry &entry, int64_t nanoseconds);
+  void add(const ReportEntry &entry, int64_t nanoseconds,
+           std::optional<int64_t> cpuNanoseconds);
   std::vector<ProfileRow> finish();
 
 private:
@@ -104,13 +110,15 @@ private:
 };
 } // namespace
 
-void Grouping::add(const ReportEntry &entry, int64_t nanoseconds) {
+void Grouping::add(const ReportEntry &entry, int64_t nanoseconds,
+                   std::optional<int64_t> cpuNanoseconds) {
   std::string name = getGroupName(entry, group);
   ProfileRow &row = rows[name];
   row.streams.set(entry.stream);
   ++row.calls;
   row.selfNanoseconds += nanoseconds;
   row.totalNanoseconds += nanoseconds;
+  addCpu(row, cpuNanoseconds);
   const EntryWork &work = entry.getRan();
   row.bytes += work.bytesRead + work.bytesWritten;
   row.flops += work.flops;
@@ -129,6 +137,8 @@ void Grouping::add(const ReportEntry &entry, int64_t nanoseconds) {
        outer = getOuter(outer)) {
     ProfileRow &around = rows[outer.str()];
     around.totalNanoseconds += nanoseconds;
+    if (cpuNanoseconds)
+      addCpu(around, 0);
     around.streams.set(entry.stream);
     if (inner = getOuter(inner); !inner.empty())
       layers[outer.str()].insert(inner.str());
@@ -147,11 +157,15 @@ std::vector<ProfileRow> Grouping::finish() {
 }
 
 StepProfile remat::makeProfile(const StepReport &report,
-                               ArrayRef<int64_t> nanoseconds,
+                               const StepMeasurement &measured,
                                ProfileGroup group, ProfileSort sort) {
   Grouping grouping(group);
-  for (auto [entry, time] : zip(report.entries, nanoseconds))
-    grouping.add(entry, time);
+  for (auto [i, entry] : enumerate(report.entries)) {
+    std::optional<int64_t> cpu;
+    if (!measured.cpuTimes.empty())
+      cpu = measured.cpuTimes[i];
+    grouping.add(entry, measured.times[i], cpu);
+  }
   StepProfile profile{group, sort, grouping.finish()};
   auto getKey = [&](const ProfileRow &row) -> int64_t {
     switch (sort) {
@@ -203,6 +217,7 @@ static ProfileRow sumRows(ArrayRef<ProfileRow> rows) {
   for (const ProfileRow &row : rows) {
     sum.calls += row.calls;
     sum.selfNanoseconds += row.selfNanoseconds;
+    addCpu(sum, row.cpuNanoseconds);
     sum.recomputeCalls += row.recomputeCalls;
     sum.recomputeNanoseconds += row.recomputeNanoseconds;
     sum.bytes += row.bytes;
@@ -222,18 +237,20 @@ void StepProfile::print(raw_ostream &os) const {
   };
   std::vector<std::vector<std::string>> cells = {
       {stringify(group).str(), "calls", "self_ms", "self_%", "total_ms",
-       "avg_us", "MB", "MFLOP", "GFLOP/s", "GB/s", "recompute_calls",
+       "cpu_ms", "avg_us", "MB", "MFLOP", "GFLOP/s", "GB/s", "recompute_calls",
        "recompute_ms", "streams"}};
   auto addRow = [&](const ProfileRow &row) {
     std::string name = planning::abbreviateName(row.name);
     if (row.layers > 1)
       name += " x" + std::to_string(row.layers);
     int64_t self = row.selfNanoseconds;
+    std::optional<int64_t> cpu = row.cpuNanoseconds;
     cells.push_back(
         {name, std::to_string(row.calls), format(self * 1e-6, "%.3f"),
          format(100.0 * self / std::max<int64_t>(sum.selfNanoseconds, 1),
                 "%.1f"),
          format(row.totalNanoseconds * 1e-6, "%.3f"),
+         cpu ? format(*cpu * 1e-6, "%.3f") : "-",
          format(self * 1e-3 / std::max<int64_t>(row.calls, 1), "%.3f"),
          format(row.bytes * 1e-6, "%.3f"), format(row.flops * 1e-6, "%.3f"),
          format(getRate(row.flops, self), "%.2f"),
@@ -247,15 +264,22 @@ void StepProfile::print(raw_ostream &os) const {
   printAligned(os, cells, /*beginsWithNames=*/true);
 }
 
+/// A member of a row; not there where it was not measured.
+using Member = std::variant<std::monostate, std::string, int64_t>;
+
 /// The members of a row in order: those that are text, then numbers.
-static std::vector<std::pair<StringLiteral, std::variant<std::string, int64_t>>>
+static std::vector<std::pair<StringLiteral, Member>>
 listMembers(const ProfileRow &row) {
+  Member cpu;
+  if (row.cpuNanoseconds)
+    cpu = *row.cpuNanoseconds;
   return {{"name", row.name},
           {"streams", join(getStreamNames(row), "+")},
           {"layers", int64_t(row.layers)},
           {"calls", row.calls},
           {"self_nanoseconds", row.selfNanoseconds},
           {"total_nanoseconds", row.totalNanoseconds},
+          {"cpu_nanoseconds", cpu},
           {"recompute_calls", row.recomputeCalls},
           {"recompute_nanoseconds", row.recomputeNanoseconds},
           {"bytes", row.bytes},
@@ -265,8 +289,14 @@ listMembers(const ProfileRow &row) {
 json::Value StepProfile::toJson() const {
   auto toObject = [](const ProfileRow &row) {
     json::Object object;
-    for (auto &[name, value] : listMembers(row))
-      object[name] = std::visit([](auto &v) { return json::Value(v); }, value);
+    for (auto &[name, member] : listMembers(row)) {
+      json::Value value = nullptr;
+      if (auto *text = std::get_if<std::string>(&member))
+        value = *text;
+      else if (auto *number = std::get_if<int64_t>(&member))
+        value = *number;
+      object[name] = std::move(value);
+    }
     object["streams"] = json::Array(getStreamNames(row));
     return object;
   };
@@ -299,9 +329,10 @@ void StepProfile::printCsv(raw_ostream &os) const {
   for (const ProfileRow &row : rows)
     print(
         [](auto &member) {
-          auto *text = std::get_if<std::string>(&member.second);
-          return text ? quoteCell(*text)
-                      : std::to_string(std::get<int64_t>(member.second));
+          if (auto *text = std::get_if<std::string>(&member.second))
+            return quoteCell(*text);
+          auto *number = std::get_if<int64_t>(&member.second);
+          return number ? std::to_string(*number) : std::string();
         },
         row);
 }

@@ -253,6 +253,10 @@ const int64_t *remat_step_entry_times(const remat_step *step) {
   return step && !step->times.empty() ? step->times.data() : nullptr;
 }
 
+const int64_t *remat_step_entry_cpu_times(const remat_step *step) {
+  return step && !step->cpuTimes.empty() ? step->cpuTimes.data() : nullptr;
+}
+
 const remat_entry_span *remat_step_entry_spans(const remat_step *step) {
   return step && !step->spans.empty() ? step->spans.data() : nullptr;
 }

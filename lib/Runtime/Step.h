@@ -94,7 +94,7 @@ struct remat_step {
 
   remat::Table table;
   remat_step_stats stats = {};
-  std::vector<int64_t> times;
+  std::vector<int64_t> times, cpuTimes;
   std::vector<remat_entry_span> spans;
   /// Of each entry, see remat_step_body_runs; empty unless they are counted.
   std::vector<std::vector<uint64_t>> bodyRuns;
@@ -191,11 +191,13 @@ private:
   remat_status poisonMemory();
   remat_status runHere(size_t first, size_t end);
   remat_status runEntries(uint32_t begin, uint32_t end);
-  /// A moment on the clock that times are taken on, and on the one of spans.
+  /// A moment on the clock that times are taken on, on that of spans, and in
+  /// CPU time.
   struct Moment {
-    int64_t time = 0, wall = 0;
+    int64_t time = 0, wall = 0, cpu = 0;
   };
-  Moment now() const;
+  /// `isBeside` on a thread that copies beside those that compute.
+  Moment now(bool isBeside = false) const;
   remat_status execute(uint32_t index);
   remat_status runEntry(uint32_t index);
   remat_status runKernel(uint32_t index);

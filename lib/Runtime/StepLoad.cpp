@@ -83,6 +83,8 @@ remat_status remat_step::load(const remat_module &module,
   ranges.reserve(table.arguments.size() + table.results.size());
   if (flags & REMAT_STEP_PROFILE) {
     times.assign(table.entries.size(), 0);
+    if (!device)
+      cpuTimes.assign(table.entries.size(), 0);
     spans.assign(table.entries.size(), {0, 0});
   }
   stats.arena_bytes = table.header.arena_bytes;

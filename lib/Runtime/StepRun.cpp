@@ -390,15 +390,22 @@ static int64_t readClock(clockid_t clock) {
 
 /// Nanoseconds: of this thread's work, if it is the only one, which other
 /// processes do not disturb; else of the clock on the wall.
-remat_step::Moment remat_step::now() const {
+remat_step::Moment remat_step::now(bool isBeside) const {
   int64_t wall = readClock(CLOCK_MONOTONIC);
-  return {threads == 1 ? readClock(CLOCK_THREAD_CPUTIME_ID) : wall, wall};
+  bool isAlone = threads == 1 || isBeside;
+  int64_t cpu =
+      readClock(isAlone ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID);
+  return {threads == 1 ? cpu : wall, wall, cpu};
 }
 
 void remat_step::recordTime(uint32_t index, const Moment &start,
                             const Moment &end) {
-  int64_t time = end.time - start.time;
-  times[index] = times[index] == 0 ? time : std::min(times[index], time);
+  auto keepLeast = [&](std::vector<int64_t> &least, int64_t time) {
+    least[index] = least[index] == 0 ? time : std::min(least[index], time);
+  };
+  keepLeast(times, end.time - start.time);
+  if (!cpuTimes.empty())
+    keepLeast(cpuTimes, end.cpu - start.cpu);
   spans[index] = {start.wall - runBegin, end.wall - runBegin};
 }
 
@@ -452,11 +459,12 @@ remat_status remat_step::runEntry(uint32_t index) {
 /// On a thread of copies, which is beside the pool of threads that compute.
 void remat_step::runBeside(uint32_t index) {
   Ranges::Scope range(entryNames, index);
-  Moment start = flags & REMAT_STEP_PROFILE ? now() : Moment();
+  Moment start =
+      flags & REMAT_STEP_PROFILE ? now(/*isBeside=*/true) : Moment();
   void *const *buffers = pointers.data() + prepared[index].firstPointer;
   std::memcpy(buffers[1], buffers[0], copiedBytes(index));
   if (flags & REMAT_STEP_PROFILE)
-    recordTime(index, start, now());
+    recordTime(index, start, now(/*isBeside=*/true));
 }
 
 remat_status remat_step::runKernel(uint32_t index) {

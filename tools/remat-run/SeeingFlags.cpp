@@ -87,7 +87,7 @@ Error SeeingFlags::measure(const remat_step *step, RunReport &report) const {
   if (!measured)
     return measured.takeError();
   if (profile)
-    report.profile = makeProfile(report.step, measured->times, group, sort);
+    report.profile = makeProfile(report.step, *measured, group, sort);
   report.spans = measured->spans.vec();
   if (report.chosen) {
     // It is known now how often loops ran.

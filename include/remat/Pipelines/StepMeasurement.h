@@ -16,6 +16,8 @@ namespace remat {
 /// when it ran last. They live as long as the step.
 struct StepMeasurement {
   llvm::ArrayRef<int64_t> times;
+  /// Of a step on a device, none.
+  llvm::ArrayRef<int64_t> cpuTimes;
   llvm::ArrayRef<remat_entry_span> spans;
 };
 

@@ -7,6 +7,7 @@
 #ifndef REMAT_PIPELINES_STEPPROFILE_H
 #define REMAT_PIPELINES_STEPPROFILE_H
 
+#include "remat/Pipelines/StepMeasurement.h"
 #include "remat/Pipelines/StepReport.h"
 
 #include "llvm/Support/JSON.h"
@@ -35,6 +36,8 @@ struct ProfileRow {
   int64_t calls = 0, recomputeCalls = 0;
   /// Of the group itself, and with what is in it: a layer has layers in it.
   int64_t selfNanoseconds = 0, totalNanoseconds = 0;
+  /// CPU time of the group itself, of all threads; none on a device.
+  std::optional<int64_t> cpuNanoseconds;
   int64_t recomputeNanoseconds = 0;
   int64_t bytes = 0, flops = 0;
 };
@@ -52,9 +55,9 @@ struct StepProfile {
   void printCsv(llvm::raw_ostream &os) const;
 };
 
-/// Groups the entries, which took these times.
+/// Groups the entries, which took what was measured.
 StepProfile makeProfile(const StepReport &report,
-                        llvm::ArrayRef<int64_t> nanoseconds, ProfileGroup group,
+                        const StepMeasurement &measured, ProfileGroup group,
                         ProfileSort sort);
 
 } // namespace remat

@@ -55,8 +55,8 @@ typedef enum remat_status {
 typedef struct remat_step remat_step;
 
 enum {
-  /// Keep the time of every entry (remat_step_entry_times), and when it ran
-  /// (remat_step_entry_spans).
+  /// Keep the time of every entry (remat_step_entry_times, and
+  /// remat_step_entry_cpu_times), and when it ran (remat_step_entry_spans).
   REMAT_STEP_PROFILE = 1u,
   /// Overwrite a buffer with 0xff bytes (NaN) when it dies, and the arena
   /// before each run, so that a wrong placement shows up in the results.
@@ -379,6 +379,13 @@ void remat_step_get_stats(const remat_step *step, remat_step_stats *stats);
 /// thread's CPU time, which other processes do not disturb; on several, time of
 /// the clock on the wall.
 const int64_t *remat_step_entry_times(const remat_step *step);
+
+/// Nanoseconds of CPU time of each entry, the smallest of all runs, one per
+/// entry; NULL unless the step was loaded with REMAT_STEP_PROFILE, and of a
+/// step on a device. It is the time of all threads of the process while the
+/// entry runs, those that wait in a loop included; of the thread alone if the
+/// step runs on one, and of entries that a thread copies beside the others.
+const int64_t *remat_step_entry_cpu_times(const remat_step *step);
 
 /// When each entry ran in the last run, one per entry; NULL unless the step was
 /// loaded with REMAT_STEP_PROFILE. Entries of one stream do not overlap. Those

@@ -21,7 +21,7 @@ def main():
         rows = profile["rows"]
         groups[profile["group"]] = {row["name"]: row for row in rows}
         sums.add(tuple(sum(row[count] for row in rows) for count in COUNTS))
-        for count in (*COUNTS, "self_nanoseconds", "recompute_nanoseconds"):
+        for count in (*COUNTS, "self_nanoseconds", "cpu_nanoseconds", "recompute_nanoseconds"):
             assert profile["total"][count] == sum(row[count] for row in rows), profile["total"]
         for row in rows:
             assert row["total_nanoseconds"] >= row["self_nanoseconds"] >= row["recompute_nanoseconds"], row

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 using namespace remat;
@@ -127,6 +128,13 @@ TEST(Step, Chain) {
     EXPECT_EQ(stats.recomputed_entries, 0u);
     EXPECT_EQ(stats.runs, 3u);
     EXPECT_NE(remat_step_entry_times(step.step), nullptr);
+    const int64_t *cpuTimes = remat_step_entry_cpu_times(step.step);
+    ASSERT_NE(cpuTimes, nullptr);
+    // Nobody computes longer than so many threads do.
+    int64_t sum = std::accumulate(cpuTimes, cpuTimes + 3, int64_t(0));
+    EXPECT_GT(sum, 0);
+    EXPECT_LT(sum, nanosecondsSince(begin) *
+                       int64_t(std::thread::hardware_concurrency()));
     // One entry after the other, counted from the beginning of the last run:
     // it took less than all runs and what is between them.
     const remat_entry_span *spans = remat_step_entry_spans(step.step);
@@ -165,6 +173,7 @@ TEST(Step, Queries) {
             REMAT_INVALID_ARGUMENT);
   EXPECT_STREQ(remat_last_error(), "no tensor has this name");
   EXPECT_EQ(remat_step_entry_times(step.step), nullptr);
+  EXPECT_EQ(remat_step_entry_cpu_times(step.step), nullptr);
   EXPECT_EQ(remat_step_entry_spans(step.step), nullptr);
 }
 
