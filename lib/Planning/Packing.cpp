@@ -336,15 +336,16 @@ static bool isExact(ArrayRef<LiveRange> ranges, int64_t arenaBytes) {
   return arenaBytes / power <= int64_t(1) << 52;
 }
 
-/// Whether the search is able to place all ranges several times.
-static bool isSmallEnough(ArrayRef<LiveRange> ranges, int64_t maxWork) {
+/// Whether a compilation's search is able to place all ranges several times.
+/// What is searched for at all does not depend on the work that is given.
+static bool isSmallEnough(ArrayRef<LiveRange> ranges) {
   std::vector<int64_t> numLive =
       computeLoad(ranges, [](const LiveRange &) { return 1; });
   // Each range lives together with those that live where it begins.
   int64_t visits = int64_t(ranges.size()) * int64_t(ranges.size());
   for (const LiveRange &range : ranges)
     visits += numLive[range.begin];
-  return visits <= maxWork / PackingTuning::leastPlacements;
+  return visits <= PackingOptions().maxWork / PackingTuning::leastPlacements;
 }
 
 /// The same ranges, with positions renumbered: only those where one begins
@@ -385,8 +386,7 @@ Packing remat::planning::packLiveRanges(ArrayRef<LiveRange> given,
     if (best.totalBytes <= std::max(best.lowerBytes, options.enoughBytes))
       return best;
   }
-  if (isExact(ranges, best.totalBytes) &&
-      isSmallEnough(ranges, options.maxWork))
+  if (isExact(ranges, best.totalBytes) && isSmallEnough(ranges))
     ArenaSearch(given, options, best).run();
   return best;
 }
