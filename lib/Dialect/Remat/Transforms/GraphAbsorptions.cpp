@@ -67,7 +67,7 @@ static bool isWired(TaskOp reader, ArrayRef<TaskOp> absorbed,
 /// `opsById`.
 std::map<OpIds, Absorption> GraphProblem::collectAbsorptions(
     planning::OpId reader,
-    const DenseMap<int64_t, planning::OpId> &opsById) const {
+    const std::unordered_map<int64_t, planning::OpId> &opsById) const {
   TaskOp task = tasks[reader];
   std::map<OpIds, Absorption> offers;
   std::set<planning::OpId> absorbable;
@@ -109,7 +109,8 @@ std::map<OpIds, Absorption> GraphProblem::collectAbsorptions(
 /// What is absorbed costs as much wherever that is, and together at least what
 /// the fused kernel takes longer than the reader's own.
 void GraphProblem::addAbsorptions() {
-  DenseMap<int64_t, planning::OpId> opsById;
+  // A dense map does not take all numbers.
+  std::unordered_map<int64_t, planning::OpId> opsById;
   for (auto [op, task] : llvm::enumerate(tasks))
     if (task && !task.isClone() && problem.ops[op].recomputable)
       opsById[task.getId()] = op;

@@ -23,6 +23,7 @@
 
 #include <map>
 #include <set>
+#include <unordered_map>
 
 namespace remat {
 
@@ -74,7 +75,7 @@ private:
   void addOffer(TaskOp unpack);
   std::map<std::vector<planning::OpId>, Absorption> collectAbsorptions(
       planning::OpId reader,
-      const llvm::DenseMap<int64_t, planning::OpId> &opsById) const;
+      const std::unordered_map<int64_t, planning::OpId> &opsById) const;
   void addAbsorptions();
 
   llvm::SmallVector<planning::ValueId> getOrder(TaskOp task);
