@@ -275,6 +275,8 @@ void Search::relaxStages(double seconds) {
   llvm::sort(ops);
   StageMoments at;
   at.cuts = chooseCuts(ops, best.bindingOp, BoundTuning::programMoments);
+  // A program that is not solved in half of the effort is followed by one more.
+  double part = 0.5;
   while (!stopped()) {
     double variables =
         2.0 * double(at.cuts.size()) * double(llvm::count(costs.again, true));
@@ -283,15 +285,15 @@ void Search::relaxStages(double seconds) {
     StageRelaxation relaxation(graph, costs, at);
     if (options.knownTime)
       excludes |= relaxation.costAtMost(*options.knownTime - baseTime - 1);
-    double share = seconds / 2;
+    double share = seconds * part;
     ProgramLimits limits;
     limits.iterations = iterationsFor(share, variables);
     // Unless it was asked for, the clock is only the last resort: a busy
     // machine must not change the result.
     limits.seconds = ProgramTuning::clockFactor * share;
     if (options.timeLimitSeconds) {
-      // Half of the time that is left, however far the solver gets in it.
-      limits.seconds = (*options.timeLimitSeconds - watch.seconds()) / 2;
+      // A part of the time that is left, however far the solver gets in it.
+      limits.seconds = (*options.timeLimitSeconds - watch.seconds()) * part;
       limits.iterations = std::numeric_limits<int64_t>::max();
     }
     if (options.deadline)
@@ -307,10 +309,13 @@ void Search::relaxStages(double seconds) {
       return;
     }
     record(*result);
-    if (!result->assignment)
+    bool solved = result->status != ProgramResult::Status::Stopped;
+    if (solved ? !result->assignment : part == 1)
       return;
-    StageMoments next = relaxation.findExcess(*result->assignment);
-    if (next.cuts.empty() && next.within.empty()) {
+    StageMoments next;
+    if (result->assignment)
+      next = relaxation.findExcess(*result->assignment);
+    if (solved && next.cuts.empty() && next.within.empty()) {
       // The solution fits where anyone looked; what is left are orders.
       llvm::erase_if(ops, [&](OpId op) { return is_contained(at.cuts, op); });
       if (ops.empty())
@@ -320,6 +325,8 @@ void Search::relaxStages(double seconds) {
     llvm::append_range(at.cuts, next.cuts);
     llvm::append_range(at.within, next.within);
     llvm::sort(at.cuts);
+    if (!solved)
+      part = 1;
     if (options.timeLimitSeconds)
       continue;
     seconds -= std::min(share, double(result->iterations) /

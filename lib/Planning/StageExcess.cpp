@@ -104,15 +104,17 @@ void StageRelaxation::findExcess(size_t stage, ArrayRef<double> assignment,
           (before && to[value] >= when[op]) || producer == op)
         needed += graph.bytes(value);
     }
-    if (needed <= most)
+    bool atEnd = when[op] == end;
+    if (needed <= most ||
+        (atEnd && (isLast || is_contained(within, std::pair(end, op)))))
       continue;
     most = needed;
-    cut = when[op] < end ? when[op] : noOp;
-    run = cut == noOp && !is_contained(within, std::pair(end, op)) ? op : noOp;
+    cut = atEnd ? noOp : when[op];
+    run = atEnd ? op : noOp;
   }
   if (cut != noOp)
     found.cuts.push_back(cut);
-  if (run != noOp && !isLast)
+  if (run != noOp)
     found.within.push_back({end, run});
 }
 

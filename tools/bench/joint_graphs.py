@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
-"""Plans the joint graphs of models of timm and transformers under several budgets.
+"""Plans the joint graphs of models of timm and transformers and compares their memory with PyTorch's.
 
-usage: joint_graphs.py BIN [--models=NAME,...] [--budgets=60,40,27] [--time-limit=10 | --effort=X]
+usage: joint_graphs.py BIN [--models=NAME,...] [--overhead=12] [--steps=5] [--effort=2 | --time-limit=SECONDS]
                        [--directory=DIR] [--json=FILE]
 
-BIN is the folder with remat-plan. Each model is made with random weights, its training step (cross entropy of the
-logits, gradients of all parameters) is exported and planned: budgets are percentages of the arena that keeping all
-values takes. That has fused tasks and reused buffers already, so it is below what the unfused graph takes, of which
-others report percentages; where one task needs most of it, as in the stem of a ResNet, small percentages have no plan.
-For each budget the table has the increase of the step's time that is planned, the bound, and when the first plan was
-there. The last column is the largest saving of memory that costs at most 12 % more time. DIR keeps the exported models,
-and those that are there are not exported again; without it they are thrown away.
+BIN is the folder with remat-plan. Each model is made with random weights, and its training step (cross entropy of the
+logits, gradients of all parameters) is exported and planned without a budget, for the smallest arena that a plan is
+found for, and between the two in STEPS bisections for the smallest one that costs at most OVERHEAD percent more time.
+
+PyTorch's peak is that of its unfused ATen graph of the same step, in the order in which eager execution makes it: a
+storage lives from the op that makes it to the last op that reads it or a view of it. Neither side counts parameters,
+inputs and results (the loss and the gradients), nor workspaces that libraries take inside of one op. remat's arena is
+of fused tasks, so that a part of what PyTorch saves needs no recomputation: the column `no budget` has it.
+
+A cell has the arena, as what it adds to PyTorch's peak, and the planned time of the step, as what it adds to that of
+remat's step that keeps everything. The column behind them has the longest time until a first plan was there. DIR keeps
+the exported models, and those that are there are not exported again; without it they are thrown away.
 
 Exit status 1 if the tool fails on a model. Needs torch, timm and transformers.
 """
-import json, os, subprocess, sys, tempfile
+import itertools, json, math, os, statistics, subprocess, sys, tempfile
 
-OVERHEAD_PERCENT = 12
 INFEASIBLE_EXIT = 3
 
 
@@ -54,6 +58,46 @@ MODELS |= {
                             num_attention_heads=8, **SMALL)}
 
 
+def eager_peak(model, args, loss):
+    """Bytes of PyTorch's joint graph in its own order, without arguments and results."""
+    import torch
+    from torch.fx.experimental.proxy_tensor import make_fx
+    parameters, buffers = dict(model.named_parameters()), dict(model.named_buffers())
+
+    def step(parameters, buffers, args):
+        value = loss(torch.func.functional_call(model, (parameters, buffers), args))
+        return value, torch.autograd.grad(value, list(parameters.values()), allow_unused=True)
+
+    graph = make_fx(step, tracing_mode="fake", _allow_non_fake_inputs=True)(parameters, buffers, args).graph
+    graph.eliminate_dead_code()
+
+    def storages(node):
+        tensors = torch.utils._pytree.tree_leaves(node.meta.get("val"))
+        buffers = [tensor.untyped_storage() for tensor in tensors if isinstance(tensor, torch.Tensor)]
+        return {buffer._cdata: buffer.nbytes() for buffer in buffers}
+
+    lives, elsewhere = {}, set()
+    for at, node in enumerate(graph.nodes):
+        if node.op == "output":
+            for result in node.all_input_nodes:
+                elsewhere.update(storages(result))
+        elif node.op != "call_function":
+            elsewhere.update(storages(node))
+        else:
+            for storage, size in storages(node).items():
+                lives.setdefault(storage, [at, at, size])
+            for read in (node, *node.all_input_nodes):
+                for storage in storages(read):
+                    if storage in lives:
+                        lives[storage][1] = at
+    change = [0] * (len(graph.nodes) + 1)
+    for storage, (begin, end, size) in lives.items():
+        if storage not in elsewhere:
+            change[begin] += size
+            change[end + 1] -= size
+    return max(itertools.accumulate(change))
+
+
 def export(name, directory):
     """Writes NAME.mlir and NAME.json, in a process of its own: weights take memory until it ends."""
     if os.path.exists(os.path.join(directory, name + ".json")):
@@ -74,11 +118,12 @@ def export(name, directory):
             logits = outputs if isinstance(outputs, torch.Tensor) else outputs.logits
             return torch.nn.functional.cross_entropy(logits.reshape(rows, classes), targets)
 
-        exported = remat.torch.export(model.train(), args, loss=loss)
+        peak = eager_peak(model.train(), args, loss)
+        exported = remat.torch.export(model, args, loss=loss)
         with open(os.path.join(directory, name + ".mlir"), "w") as file:
             file.write(exported.text)
         with open(os.path.join(directory, name + ".json"), "w") as file:
-            json.dump(exported.manifest(name + ".mlir", name + ".safetensors"), file)
+            json.dump(exported.manifest(name + ".mlir", name + ".safetensors") | {"eager_peak_bytes": peak}, file)
         status = 0
     except Exception as error:
         print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
@@ -89,66 +134,85 @@ def plan(tool, name, directory, budget, limit):
     """The report, also where there is no plan."""
     path = os.path.join(directory, name)
     report = path + ".report"
-    process = subprocess.run([tool, path + ".mlir", "--manifest=" + path + ".json", f"--budget={budget}%",
-                              limit, "--json=" + report], capture_output=True, text=True)
+    process = subprocess.run([tool, path + ".mlir", "--manifest=" + path + ".json", limit, "--json=" + report] +
+                             (["--budget=" + budget] if budget else []), capture_output=True, text=True)
     if process.returncode not in (0, INFEASIBLE_EXIT):
         raise RuntimeError((process.stderr.strip().splitlines() or ["no message"])[-1])
     return json.load(open(report))
 
 
-def measure(tool, name, directory, budgets, limit):
-    row = {"model": name, "plans": {}}
-    saving = 0.0
-    for budget in budgets:
+def measure(tool, name, directory, overhead, steps, limit):
+    peak = json.load(open(os.path.join(directory, name + ".json")))["eager_peak_bytes"]
+    row = {"model": name, "eager_peak_bytes": peak, "first_plan_seconds": 0.0}
+
+    def cell(budget):
         report = plan(tool, name, directory, budget, limit)
         row["ops"] = report["ops"]
         if not report["valid"]:
-            row["plans"][budget] = None
-            continue
-        keys = ("tdi_percent", "lower_bound_tdi_percent", "first_plan_seconds", "seconds", "arena_bytes")
-        row["plans"][budget] = {key: report[key] for key in keys}
-        if report["tdi_percent"] <= OVERHEAD_PERCENT:
-            saving = max(saving, 100 - 100 * report["arena_bytes"] / report["save_all_peak_bytes"])
-    row["saving_percent"] = saving
+            return None
+        row["first_plan_seconds"] = max(row["first_plan_seconds"], report["first_plan_seconds"])
+        keys = ("tdi_percent", "lower_bound_tdi_percent", "seconds", "arena_bytes")
+        return {key: report[key] for key in keys} | {"memory_percent": 100 * report["arena_bytes"] / peak - 100}
+
+    row["no_budget"], row["smallest"] = cell(""), cell("min")
+    row["best"] = row["no_budget"]
+    if row["smallest"]["tdi_percent"] <= overhead:
+        row["best"] = row["smallest"]
+        return row
+    low = row["smallest"]["arena_bytes"]
+    for _ in range(steps):
+        middle = math.isqrt(low * row["best"]["arena_bytes"])
+        found = cell(str(middle))
+        if found and found["tdi_percent"] <= overhead:
+            row["best"] = found
+        else:
+            low = middle
     return row
+
+
+def describe(cell):
+    return f"{cell['memory_percent']:.1f} % +{cell['tdi_percent']:.2f} %"
 
 
 def main():
     options = dict((a[2:].split("=", 1) + [""])[:2] for a in sys.argv[1:] if a.startswith("--"))
     paths = [a for a in sys.argv[1:] if not a.startswith("--")]
-    if len(paths) != 1 or set(options) - {"models", "budgets", "time-limit", "effort", "directory", "json"}:
+    if len(paths) != 1 or set(options) - {"models", "overhead", "steps", "time-limit", "effort", "directory",
+                                            "json"}:
         sys.exit(__doc__)
     names = options.get("models", ",".join(MODELS)).split(",")
     unknown = [name for name in names if name not in MODELS]
     if unknown:
         sys.exit(f"joint_graphs.py: no model '{unknown[0]}'; there are {', '.join(MODELS)}")
-    budgets = options.get("budgets", "60,40,27").split(",")
-    limit = "--time-limit=" + options.get("time-limit", "10")
-    if "effort" in options:
-        limit = "--effort=" + options["effort"]
+    overhead, steps = float(options.get("overhead", "12")), int(options.get("steps", "5"))
+    limit = "--effort=" + options.get("effort", "2")
+    if "time-limit" in options:
+        limit = "--time-limit=" + options["time-limit"]
     tool = os.path.join(paths[0], "remat-plan")
     rows, failed = [], 0
-    print(f"{'model':30} {'tasks':>6} " + " ".join(f"{b + ' %: time, bound, first s':>30}" for b in budgets) +
-          f" {'saved at ' + str(OVERHEAD_PERCENT) + ' %':>12}")
+    titles = "no budget", f"at most +{overhead:g} %", "smallest"
+    print(f"{'model':30} {'tasks':>6} {'PyTorch MB':>10} " + " ".join(f"{title:>20}" for title in titles) +
+          " first plan")
     with tempfile.TemporaryDirectory() as scratch:
         directory = options.get("directory", scratch)
         os.makedirs(directory, exist_ok=True)
         for name in names:
             try:
                 export(name, directory)
-                row = measure(tool, name, directory, budgets, limit)
+                row = measure(tool, name, directory, overhead, steps, limit)
             except RuntimeError as error:
                 print(f"{name:30} {error}", flush=True)
                 failed += 1
                 continue
-            cells = [f"+{p['tdi_percent']:.2f} % (+{p['lower_bound_tdi_percent']:.2f} %) {p['first_plan_seconds']:.2f}"
-                     if p else "no plan" for p in row["plans"].values()]
-            print(f"{name:30} {row.get('ops', 0):6} " + " ".join(f"{cell:>30}" for cell in cells) +
-                  f" {row['saving_percent']:10.1f} %", flush=True)
+            print(f"{name:30} {row['ops']:6} {row['eager_peak_bytes'] / 1e6:10.1f} " +
+                  " ".join(f"{describe(row[key]):>20}" for key in ("no_budget", "best", "smallest")) +
+                  f" {row['first_plan_seconds']:8.2f} s", flush=True)
             rows.append(row)
     if rows:
-        print(f"mean saving at {OVERHEAD_PERCENT} % more time: "
-              f"{sum(row['saving_percent'] for row in rows) / len(rows):.1f} % of {len(rows)} models")
+        means = {key: statistics.mean(row["best"][key] for row in rows) for key in ("memory_percent", "tdi_percent")}
+        unplanned = statistics.mean(row["no_budget"]["memory_percent"] for row in rows)
+        print(f"mean of {len(rows)} models: {describe(means)}; without recomputation {unplanned:.1f} %; slowest first "
+              f"plan {max(row['first_plan_seconds'] for row in rows):.2f} s")
     if "json" in options:
         with open(options["json"], "w") as file:
             json.dump(rows, file, indent=1)
