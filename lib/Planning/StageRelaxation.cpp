@@ -13,9 +13,17 @@
 //   R[i,q]   <= K[i,u] + R[i,p of u]             for u read by q
 //   1        <= K[i,u] + R[i,p of u]             for u read by a first run
 //   sum of bytes at t_i                          is at most the budget
-//   sum over v of (K[i+1,v] - R[i,p of v]) + what q needs    likewise: a value
-//       that is there at the end of a stage and was not made in it has been
-//       there while q ran; what t_i+1 reads is there at the end
+//   S[i,v]   >= K[i+1,v] - R[i,p of v]           S = 1 iff v is there all along
+//   sum of bytes of S[i,v] + what q needs        at most the budget: while q
+//       runs in the stage. What t_i+1 reads is there at the end
+//
+// For chosen pairs of a stage and an op q, more is asked of the last time that
+// q runs again in it. With B[p] = 1 iff p runs again behind that:
+//
+//   B[p]     <= R[i,p]
+//   S[v]     >= K[i+1,v] - B[p of v]
+//   S[u]     >= B[p] - B[p of u]                 for u read by p
+//   sum of bytes of S[v] + what q needs          at most the budget
 //
 //===----------------------------------------------------------------------===//
 
