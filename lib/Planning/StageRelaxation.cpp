@@ -13,12 +13,13 @@
 //   R[i,q]   <= K[i,u] + R[i,p of u]             for u read by q
 //   1        <= K[i,u] + R[i,p of u]             for u read by a first run
 //   sum of bytes at t_i                          is at most the budget
-//   S[i,v]   >= K[i+1,v] - R[i,p of v]           S = 1 iff v is there all along
-//   sum of bytes of S[i,v] + what q needs        at most the budget: while q
-//       runs in the stage. What t_i+1 reads is there at the end
+//   sum over v of (K[i+1,v] - R[i,p of v]) + what q needs    likewise: a value
+//       that is there at the end of a stage and was not made in it has been
+//       there while q ran; what t_i+1 reads is there at the end
 //
 // For chosen pairs of a stage and an op q, more is asked of the last time that
-// q runs again in it. With B[p] = 1 iff p runs again behind that:
+// q runs again in it. With B[p] = 1 iff p runs again behind that, S[v] = 1 iff
+// v is there while q runs:
 //
 //   B[p]     <= R[i,p]
 //   S[v]     >= K[i+1,v] - B[p of v]
@@ -174,16 +175,16 @@ void StageRelaxation::addWithin(size_t stage) {
     demand.push_back({-need, op});
   }
   llvm::sort(demand);
-  std::vector<int32_t> stays = addStays(stage, runs[stage]);
+  std::vector<int32_t> ends = findEnds(stage);
   size_t again = 0, first = 0;
   for (auto [need, op] : demand) {
     size_t &count = op > cuts[stage] ? first : again;
     if (count++ < BoundTuning::rowsWithin)
-      addWithin(stage, op, op > cuts[stage], stays);
+      addWithin(stage, op, op > cuts[stage], ends, runs[stage]);
   }
   for (auto [end, op] : within)
     if (end == cuts[stage + 1] && op <= cuts[stage] && runs[stage][op] != none)
-      addWithin(stage, op, /*firstRun=*/false, addStaysBehind(stage, op));
+      addWithin(stage, op, /*firstRun=*/false, addStays(stage, op), {});
 }
 
 /// `stays` of a value is set if it is there when the stage ends, or `reader`
@@ -207,24 +208,20 @@ void StageRelaxation::addStay(std::vector<int32_t> &stays, ValueId value,
 }
 
 /// For each value that is there throughout the stage if it is there at its end
-/// and does not run again in it: whether it is. `again` says, by op, what runs
-/// again.
-std::vector<int32_t> StageRelaxation::addStays(size_t stage,
-                                               ArrayRef<int32_t> again) {
-  std::vector<int32_t> stays(graph.numValues(), none);
-  for (ValueId value = 0; value < graph.numValues(); ++value) {
-    int32_t after = resident[stage + 1][value];
-    if (after != none && !graph.isArgument(value) &&
-        graph.producer(value) <= cuts[stage] && bytesKept(value) != 0)
-      addStay(stays, value, after, again[graph.producer(value)]);
-  }
-  return stays;
+/// and does not run again in it: whether it is there at the end.
+std::vector<int32_t> StageRelaxation::findEnds(size_t stage) const {
+  std::vector<int32_t> ends(graph.numValues(), none);
+  for (ValueId value = 0; value < graph.numValues(); ++value)
+    if (!graph.isArgument(value) && graph.producer(value) <= cuts[stage] &&
+        bytesKept(value) != 0)
+      ends[value] = resident[stage + 1][value];
+  return ends;
 }
 
-/// The same of what is there while `op` runs for the last time in the stage:
-/// what is there at the end and does not run again behind it, and what those
-/// read that do.
-std::vector<int32_t> StageRelaxation::addStaysBehind(size_t stage, OpId op) {
+/// For each value whether it is there while `op` runs for the last time in the
+/// stage: what is there at the end and does not run again behind it, and what
+/// those read that do.
+std::vector<int32_t> StageRelaxation::addStays(size_t stage, OpId op) {
   std::vector<int32_t> behind(graph.numOps(), none);
   for (OpId run = 0; run <= cuts[stage]; ++run) {
     if (run == op || runs[stage][run] == none)
@@ -232,7 +229,11 @@ std::vector<int32_t> StageRelaxation::addStaysBehind(size_t stage, OpId op) {
     behind[run] = program.addVariable(0.0, /*integer=*/true);
     program.addRow({{behind[run], 1.0}, {runs[stage][run], -1.0}}, 0.0);
   }
-  std::vector<int32_t> stays = addStays(stage, behind);
+  std::vector<int32_t> stays(graph.numValues(), none);
+  std::vector<int32_t> ends = findEnds(stage);
+  for (ValueId value = 0; value < graph.numValues(); ++value)
+    if (ends[value] != none)
+      addStay(stays, value, ends[value], behind[graph.producer(value)]);
   for (OpId run = 0; run <= cuts[stage]; ++run)
     if (behind[run] != none)
       for (ValueId operand : graph.operands(run))
@@ -242,8 +243,11 @@ std::vector<int32_t> StageRelaxation::addStaysBehind(size_t stage, OpId op) {
   return stays;
 }
 
+/// While `op` runs in the stage, what `stays` and is not made again by `again`
+/// is there, if that is given.
 void StageRelaxation::addWithin(size_t stage, OpId op, bool firstRun,
-                                ArrayRef<int32_t> stays) {
+                                ArrayRef<int32_t> stays,
+                                ArrayRef<int32_t> again) {
   const Problem &problem = graph.problem;
   std::vector<bool> touched(graph.numValues(), false);
   if (!firstRun && problem.ops[op].absorbedCost)
@@ -261,19 +265,26 @@ void StageRelaxation::addWithin(size_t stage, OpId op, bool firstRun,
     need += graph.bytes(value);
   }
   std::vector<Term> row;
+  std::vector<double> ofRun(graph.numOps(), 0.0);
   int64_t there = 0;
   for (ValueId value = 0; value < graph.numValues(); ++value) {
-    if (touched[value])
+    if (touched[value] || stays[value] == none)
       continue;
     if (stays[value] == always)
       there += bytesKept(value);
-    else if (stays[value] != none)
+    else
       row.push_back({stays[value], units(bytesKept(value))});
+    OpId producer = graph.producer(value);
+    if (!again.empty() && again[producer] != none)
+      ofRun[producer] -= units(bytesKept(value));
   }
   if (row.empty() && there == 0)
     return;
   if (!firstRun)
-    row.push_back({runs[stage][op], units(need)});
+    ofRun[op] += units(need);
+  for (OpId run = 0; run <= cuts[stage]; ++run)
+    if (ofRun[run] != 0.0)
+      row.push_back({runs[stage][run], ofRun[run]});
   program.addRow(row,
                  units(*problem.deviceBudget - there - (firstRun ? need : 0)));
 }

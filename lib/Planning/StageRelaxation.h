@@ -55,10 +55,10 @@ private:
   void addWithin(size_t stage);
   void addStay(std::vector<int32_t> &stays, ValueId value, int32_t reader,
                int32_t again);
-  std::vector<int32_t> addStays(size_t stage, llvm::ArrayRef<int32_t> again);
-  std::vector<int32_t> addStaysBehind(size_t stage, OpId op);
+  std::vector<int32_t> findEnds(size_t stage) const;
+  std::vector<int32_t> addStays(size_t stage, OpId op);
   void addWithin(size_t stage, OpId op, bool firstRun,
-                 llvm::ArrayRef<int32_t> stays);
+                 llvm::ArrayRef<int32_t> stays, llvm::ArrayRef<int32_t> again);
   OpId lastOf(size_t stage) const;
   void findExcess(size_t stage, llvm::ArrayRef<double> assignment,
                   StageMoments &found) const;
