@@ -43,7 +43,8 @@ Value createEmpty(OpBuilder &builder, Location loc, Value like) {
 
 /// Keeps what task formation decided on an op that is replaced.
 void copyRows(DictionaryAttr from, Operation *to) {
-  for (StringRef name : {StringRef(rowsAttrName), StringRef(blockAttrName)})
+  for (StringRef name : {StringRef(rowsAttrName), StringRef(blockAttrName),
+                         StringRef(factorAttrName)})
     if (Attribute attr = from.get(name))
       to->setAttr(name, attr);
 }

@@ -20,13 +20,16 @@ using namespace remat::codegen;
 
 LogicalResult RowSchedule::analyze(func::FuncOp function) {
   for (auto op : function.getOps<linalg::GenericOp>())
-    if (failed(addStep(op)))
+    if (failed(op->hasAttr(factorAttrName) ? addFactor(op) : addStep(op)))
       return failure();
   function.walk([&](memref::AllocOp alloc) { inside.insert(alloc); });
   for (const RowStep &step : steps)
     if (step.summedRuns != 0)
-      inside.erase(step.nest.outputs.front().root);
-  chooseUnits();
+      inside.erase(step.getRoot());
+  if (failed(chooseUnits()))
+    return failure();
+  for (const RowStep &factor : factors)
+    inside.erase(factor.getRoot());
   if (blockRows != 0)
     findColumns();
   return success();
@@ -77,8 +80,88 @@ LogicalResult RowSchedule::addStep(linalg::GenericOp op) {
   return success();
 }
 
+LogicalResult RowSchedule::addFactor(linalg::GenericOp op) {
+  RowStep factor;
+  factor.op = op;
+  llvm::append_range(
+      factor.rows,
+      op->getAttrOfType<DenseI64ArrayAttr>(rowsAttrName).asArrayRef());
+  // Any loop may be the one that walks the columns.
+  FailureOr<LoopNest> nest = makeLoopNest(
+      op, llvm::to_vector(llvm::seq<int64_t>(0, op.getNumLoops())));
+  if (failed(nest))
+    return failure();
+  factor.nest = std::move(*nest);
+  if (op.getNumReductionLoops() != 0 || factor.nest.outputs.size() != 1 ||
+      factor.nest.sequential || !factor.getRoot().getDefiningOp())
+    return op.emitOpError("cannot be done for a run of rows");
+  for (int64_t row : factor.rows)
+    factor.sizes.push_back(op.getStaticLoopRanges()[row]);
+  cost = addCounts(
+      cost, multiplyCounts(factor.nest.numPoints(), factor.nest.bodyCost()));
+  factors.push_back(std::move(factor));
+  return success();
+}
+
+/// Finds the runs that share a factor. Fails with a diagnostic if a contraction
+/// reads another one in some run.
+LogicalResult RowSchedule::checkFactor(RowStep &factor) const {
+  int64_t parts = 1;
+  for (int64_t size : factor.sizes)
+    parts *= size;
+  const int64_t runsOfAll = numRows / runRows;
+  const int64_t elements =
+      cast<MemRefType>(factor.getRoot().getType()).getNumElements() / parts;
+  if (blockRows == 0 || runsOfAll % parts != 0)
+    return factor.op.emitOpError("is no factor of runs of rows: there are ")
+           << runsOfAll << " runs, expected a multiple of " << parts;
+  factor.runs = runsOfAll / parts;
+  auto getCoefficient = [](const RowStep &step, const Access &access,
+                           int64_t row) {
+    auto *loop = const_cast<LoopNest &>(step.nest).findLoop(row);
+    return access.coefficients[loop - step.nest.loops.data()];
+  };
+  bool hasRuns = true;
+  int64_t stride = elements;
+  for (unsigned i = factor.rows.size(); i-- > 0; stride *= factor.sizes[i])
+    hasRuns &= factor.sizes[i] == 1 ||
+               getCoefficient(factor, factor.nest.outputs.front(),
+                              factor.rows[i]) == stride;
+  auto reads = [&](const RowStep &step) {
+    return llvm::any_of(step.nest.inputs, [&](const Access &access) {
+      return access.root == factor.getRoot();
+    });
+  };
+  if (!hasRuns || llvm::any_of(finals, reads) || llvm::any_of(factors, reads))
+    return factor.op.emitOpError(
+        "is no factor of runs of rows, which contractions alone read");
+  for (const RowStep &step : steps)
+    for (const Access &access : step.nest.inputs) {
+      if (access.root != factor.getRoot())
+        continue;
+      // From the fastest of the loops to the slowest: how many runs, or factors
+      // for them, an index of each is.
+      int64_t runs = step.sizes.back() / runRows;
+      bool isFactor = step.isContraction && access.offset == 0 &&
+                      !access.nonlinear && factor.runs % runs == 0;
+      isFactor &= getCoefficient(step, access, step.rows.back()) == 0;
+      for (unsigned i = step.rows.size() - 1; i-- > 0;) {
+        int64_t expected =
+            runs % factor.runs == 0 ? runs / factor.runs * elements : 0;
+        isFactor &= step.sizes[i] == 1 ||
+                    getCoefficient(step, access, step.rows[i]) == expected;
+        runs *= step.sizes[i];
+        isFactor &= runs % factor.runs == 0 || factor.runs % runs == 0;
+      }
+      if (!isFactor)
+        return step.op->emitOpError(
+            "reads a factor by other loops than those of its runs");
+    }
+  return success();
+}
+
 /// Divides the rows into runs and units.
-void RowSchedule::chooseUnits() {
+LogicalResult RowSchedule::chooseUnits() {
   int64_t summedRows = 1;
   if (blockRows != 0)
     runRows = numRows;
@@ -91,6 +174,10 @@ void RowSchedule::chooseUnits() {
     step.summedRuns /= runRows;
   numRuns = std::max<int64_t>(summedRows / runRows, 1);
   numUnits = numRows / (runRows * numRuns);
+  for (RowStep &factor : factors)
+    if (failed(checkFactor(factor)))
+      return failure();
+  return success();
 }
 
 /// Finds what a causal mask hides of each block.
@@ -128,6 +215,17 @@ LoopNest RowSchedule::openUnit(OpBuilder &builder, const RowStep &step,
                                Value unit) const {
   LoopNest nest = step.nest;
   openLoops(builder, step, step.rows.size(), unit, nest);
+  return nest;
+}
+
+LoopNest RowSchedule::openFactor(OpBuilder &builder, const RowStep &factor,
+                                 Value run) const {
+  LoopNest nest = factor.nest;
+  if (factor.runs != 1)
+    run = arith::DivUIOp::create(
+        builder, factor.op->getLoc(), run,
+        emitIndex(builder, factor.op->getLoc(), factor.runs));
+  openLoops(builder, factor, factor.rows.size(), run, nest);
   return nest;
 }
 
@@ -170,7 +268,145 @@ LoopNest RowSchedule::openRows(OpBuilder &builder, const RowStep &step,
             builder, loc, begin, emitIndex(builder, loc, -coefficient), nsw);
     }
   }
+  if (!copies.empty())
+    for (Access &access : nest.inputs)
+      readSource(builder, position.run, nest, access);
   return nest;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies that are not made
+//===----------------------------------------------------------------------===//
+
+/// Whether `step` copies one tensor, element by element.
+static bool isCopy(const RowStep &step) {
+  Value yielded = step.nest.body->getTerminator()->getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(yielded);
+  if (step.nest.inputs.size() != 1 || step.nest.outputs.size() != 1 ||
+      !argument || argument.getOwner() != step.nest.body ||
+      argument.getArgNumber() != 0)
+    return false;
+  const Access &from = step.nest.inputs.front();
+  return from.root && !from.nonlinear && isa<BlockArgument>(from.root);
+}
+
+/// Whether `loop` is one of those of a step that are opened for a run: all rows
+/// of a factor, and all but the last of others.
+static bool isOpenedForRun(const RowStep &step, const Loop &loop,
+                           bool isFactor) {
+  auto opened = ArrayRef(step.rows).drop_back(isFactor ? 0 : 1);
+  return llvm::any_of(loop.dims, [&](unsigned dim) {
+    return llvm::is_contained(opened, int64_t(dim));
+  });
+}
+
+/// The loop of a copy, not one of those that are opened for a run, that walks
+/// the copy as a loop of `size` with `coefficient` does; -1 if there is none.
+static int findLoopOfCopy(const RowStep &copy, int64_t size,
+                          int64_t coefficient, bool isFactor) {
+  for (auto [number, loop] : llvm::enumerate(copy.nest.loops))
+    if (loop.size == size && !isOpenedForRun(copy, loop, isFactor) &&
+        copy.nest.outputs.front().coefficients[number] == coefficient)
+      return number;
+  return -1;
+}
+
+/// Whether contractions alone read `copy`, and by its own loops. What is next
+/// to each other in it must be so where it comes from.
+bool RowSchedule::mayReadSource(const RowStep &copy, bool isFactor) const {
+  if (!isCopy(copy) || !copy.getRoot().getDefiningOp() ||
+      copy.nest.outputs.front().offset != 0 ||
+      (!isFactor && copy.sizes.back() != runRows))
+    return false;
+  const Access &from = copy.nest.inputs.front(),
+               &to = copy.nest.outputs.front();
+  for (auto [loop, was, is] :
+       llvm::zip(copy.nest.loops, to.coefficients, from.coefficients))
+    if (loop.size != 1 && ((was == 1 && is != 1) ||
+                           (is == 0 && !isOpenedForRun(copy, loop, isFactor))))
+      return false;
+  for (const RowStep &step : finals)
+    for (const Access &access : step.nest.inputs)
+      if (access.root == copy.getRoot())
+        return false;
+  for (const RowStep &step : steps) {
+    for (const Access &access : step.nest.outputs)
+      if (access.root == copy.getRoot() && step.op != copy.op)
+        return false;
+    for (const Access &access : step.nest.inputs) {
+      if (access.root != copy.getRoot())
+        continue;
+      if (!step.isContraction || access.offset != 0 || access.nonlinear ||
+          (!isFactor && step.sizes.back() != runRows))
+        return false;
+      for (auto [loop, coefficient] :
+           llvm::zip(step.nest.loops, access.coefficients))
+        if (coefficient != 0 && loop.size != 1 &&
+            !isOpenedForRun(step, loop, /*isFactor=*/false) &&
+            findLoopOfCopy(copy, loop.size, coefficient, isFactor) < 0)
+          return false;
+    }
+  }
+  return true;
+}
+
+void RowSchedule::readSources() {
+  auto take = [&](std::vector<RowStep> &from, bool areFactors) {
+    for (auto step = from.begin(); step != from.end();) {
+      if (!mayReadSource(*step, areFactors)) {
+        ++step;
+        continue;
+      }
+      inside.erase(step->getRoot());
+      copies.push_back(std::move(*step));
+      step = from.erase(step);
+    }
+  };
+  if (blockRows == 0)
+    return;
+  take(factors, /*areFactors=*/true);
+  take(steps, /*areFactors=*/false);
+}
+
+/// Lets `access`, if it is of a copy, be one of what is copied. The loops that
+/// are opened for the run become loops of `nest`.
+void RowSchedule::readSource(OpBuilder &builder, Value run, LoopNest &nest,
+                             Access &access) const {
+  auto copy = llvm::find_if(copies, [&](const RowStep &step) {
+    return step.getRoot() == access.root;
+  });
+  if (copy == copies.end())
+    return;
+  bool isFactor = copy->op->hasAttr(factorAttrName);
+  const Access &from = copy->nest.inputs.front();
+  LoopNest opened = copy->nest;
+  if (isFactor)
+    opened = openFactor(builder, *copy, run);
+  else
+    openLoops(builder, *copy, copy->rows.size() - 1, run, opened);
+  SmallVector<int64_t> coefficients;
+  for (auto [loop, coefficient] : llvm::zip(nest.loops, access.coefficients)) {
+    int mine = coefficient == 0 || loop.size == 1 || loop.isOpen()
+                   ? -1
+                   : findLoopOfCopy(*copy, loop.size, coefficient, isFactor);
+    coefficients.push_back(mine < 0 ? 0 : from.coefficients[mine]);
+  }
+  Type elementType = access.elementType;
+  bool isRead = access.isRead;
+  access = from;
+  access.elementType = elementType;
+  access.isRead = isRead;
+  access.coefficients = std::move(coefficients);
+  for (auto [number, loop] : llvm::enumerate(opened.loops)) {
+    if (!loop.isOpen() || from.coefficients[number] == 0)
+      continue;
+    Loop added = loop;
+    added.dims.clear();
+    nest.loops.push_back(added);
+    for (Access &other : llvm::concat<Access>(nest.inputs, nest.outputs))
+      other.coefficients.push_back(0);
+    access.coefficients.back() = from.coefficients[number];
+  }
 }
 
 TileMatmul RowSchedule::describe(OpBuilder &builder, const RowStep &step,

@@ -38,6 +38,12 @@ struct RowStep {
   int64_t summedRuns = 0;
   /// The loop over columns of which each tile needs only the first, or -1.
   int columns = -1;
+  /// Of a factor: the runs, one behind the other, that share what is made for
+  /// one index of its rows.
+  int64_t runs = 1;
+
+  /// The buffer of its only result.
+  mlir::Value getRoot() const { return nest.outputs.front().root; }
 };
 
 /// Where in the rows code is emitted.
@@ -86,6 +92,14 @@ public:
   LoopNest openRows(mlir::OpBuilder &builder, const RowStep &step,
                     const RowPosition &position) const;
 
+  /// The loops of what makes a factor for one run.
+  LoopNest openFactor(mlir::OpBuilder &builder, const RowStep &factor,
+                      mlir::Value run) const;
+
+  /// Lets contractions read what is only copied for them, rows or factors,
+  /// where it is copied from, if they then find as much next to each other.
+  void readSources();
+
   /// The loops of a step that finishes the sums of one unit.
   LoopNest openUnit(mlir::OpBuilder &builder, const RowStep &step,
                     mlir::Value unit) const;
@@ -103,8 +117,11 @@ public:
   /// What is elementwise in the sums over a unit's rows, once they are
   /// complete. Their rows are the units.
   std::vector<RowStep> finals;
+  /// What makes factors that all rows of a run share, and what is done by no
+  /// step, since its readers read what it copies.
+  std::vector<RowStep> factors, copies;
   /// The kernel's allocations of which only a row or tile is kept: all but
-  /// those of such sums.
+  /// those of such sums, and factors.
   llvm::DenseSet<mlir::Value> inside;
   /// Rows of a tile; 0 where each row is a unit.
   int64_t blockRows = 0;
@@ -118,7 +135,12 @@ public:
 
 private:
   mlir::LogicalResult addStep(mlir::linalg::GenericOp op);
-  void chooseUnits();
+  mlir::LogicalResult addFactor(mlir::linalg::GenericOp op);
+  mlir::LogicalResult chooseUnits();
+  mlir::LogicalResult checkFactor(RowStep &factor) const;
+  bool mayReadSource(const RowStep &copy, bool isFactor) const;
+  void readSource(mlir::OpBuilder &builder, mlir::Value run, LoopNest &nest,
+                  Access &access) const;
   void findColumns();
 };
 

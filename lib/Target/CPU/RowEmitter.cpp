@@ -80,6 +80,10 @@ void RowEmitter::allocate() {
 LogicalResult RowEmitter::prepare() {
   if (failed(schedule.analyze(function)))
     return failure();
+  for (const RowStep &step :
+       llvm::concat<const RowStep>(schedule.factors, schedule.finals))
+    return step.op->emitOpError("of a kernel of rows is not supported on a CPU,"
+                                " expected a target without 'strides'");
   allocate();
   return success();
 }

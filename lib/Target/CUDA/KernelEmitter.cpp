@@ -65,6 +65,7 @@ private:
   addLaunch(Operation *before, int64_t blocks, int64_t threads,
             llvm::function_ref<LogicalResult(LaunchBuilder &)> emit);
   LogicalResult emitStep(Step &step);
+  LogicalResult emitRowKernel();
   LogicalResult emitTiles();
   LogicalResult emitStore(LaunchBuilder &launch, memref::StoreOp store);
 
@@ -283,18 +284,35 @@ LogicalResult KernelEmitter::emitTiles() {
   return emit(rows->schedule.numUnits * tiled.countTiles(), /*overRows=*/true);
 }
 
+/// What is prepared first, then the rows.
+LogicalResult KernelEmitter::emitRowKernel() {
+  for (linalg::GenericOp op : rows->prepared) {
+    FailureOr<LoopNest> nest = makeLoopNest(op);
+    if (failed(nest))
+      return failure();
+    NestPlan plan = planForGrid(*nest, blockThreads);
+    if (failed(addLaunch(
+            op, NestEmitter::countBlocks(plan, blockThreads), blockThreads,
+            [&](LaunchBuilder &launch) {
+              return NestEmitter(std::move(*nest), plan, launch).emitOnGrid();
+            })))
+      return failure();
+  }
+  if (rows->tiled)
+    return emitTiles();
+  return addLaunch(nullptr, rows->blocks, rows->threads,
+                   [&](LaunchBuilder &launch) {
+                     return emitRows(*rows, kernel.function, launch);
+                   });
+}
+
 LogicalResult KernelEmitter::emit(StringRef name, gpu::GPUModuleOp module,
                                   CheckList &checks) {
   this->name = name.str();
   this->module = module;
   this->checks = &checks;
-  if (rows && rows->tiled)
-    return emitTiles();
   if (rows)
-    return addLaunch(nullptr, rows->blocks, rows->threads,
-                     [&](LaunchBuilder &launch) {
-                       return emitRows(*rows, kernel.function, launch);
-                     });
+    return emitRowKernel();
   for (Step &step : steps)
     if (!step.isScalar() && failed(emitStep(step)))
       return failure();

@@ -25,10 +25,10 @@ using namespace remat::cuda;
 static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 
 /// What tiles and rows may take of a multiprocessor's shared memory, and no
-/// more than the target's facts say: two blocks of a device with 164 KiB find
+/// more than the target's facts say: two blocks of a device with 228 KiB find
 /// room with the scratch of their reductions.
 static int64_t getMaxInsideBytes(func::FuncOp function) {
-  constexpr int64_t most = 96 << 10;
+  constexpr int64_t most = 108 << 10;
   return std::min(most, getTargetFacts(function).getBlockBytes());
 }
 
@@ -71,18 +71,35 @@ static SmallVector<memref::AllocOp> findInside(const RowSchedule &schedule,
   return allocs;
 }
 
+/// Divides the rows, as the kernel is now. With `prepare`, launches of their
+/// own make all factors.
+static LogicalResult analyze(RowPlan &plan, func::FuncOp function,
+                             bool prepare) {
+  RowSchedule &schedule = plan.schedule;
+  schedule = RowSchedule();
+  if (failed(schedule.analyze(function)))
+    return failure();
+  schedule.readSources();
+  plan.prepared.clear();
+  if (prepare) {
+    for (const RowStep &factor : schedule.factors)
+      plan.prepared.push_back(factor.op);
+    schedule.factors.clear();
+  }
+  plan.shared = findInside(schedule, function);
+  return success();
+}
+
 /// Divides the rows anew, into tiles of so many.
 static LogicalResult setBlockRows(RowPlan &plan, func::FuncOp function,
                                   int64_t rows) {
   auto block =
       IntegerAttr::get(IntegerType::get(function.getContext(), 64), rows);
-  for (const RowStep &step : plan.schedule.steps)
-    step.op->setAttr(blockAttrName, block);
-  plan.schedule = RowSchedule();
-  if (failed(plan.schedule.analyze(function)))
-    return failure();
-  plan.shared = findInside(plan.schedule, function);
-  return success();
+  for (const RowStep &step :
+       llvm::concat<const RowStep>(plan.schedule.steps, plan.schedule.copies))
+    if (step.op->hasAttr(blockAttrName))
+      step.op->setAttr(blockAttrName, block);
+  return analyze(plan, function, !plan.prepared.empty());
 }
 
 /// Cuts tiles of rows into tiles of columns, of fewer rows if these find no
@@ -94,10 +111,9 @@ static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
     for (memref::AllocOp alloc : plan.shared)
       changed |= isAccessed(alloc) && recomputeInReaders(alloc, /*some=*/true);
   }
-  RowSchedule &schedule = plan.schedule;
-  schedule = RowSchedule();
-  if (failed(schedule.analyze(function)))
+  if (failed(analyze(plan, function, !plan.prepared.empty())))
     return failure();
+  RowSchedule &schedule = plan.schedule;
   const int64_t rows = schedule.blockRows;
   for (int64_t fewer = rows; !plan.tiled && fewer >= minTileRows; fewer /= 2) {
     if (failed(setBlockRows(plan, function, fewer)))
@@ -126,6 +142,30 @@ static LogicalResult takeFewerRows(RowPlan &plan, func::FuncOp function,
   return setBlockRows(plan, function, std::min(rows, schedule.runRows));
 }
 
+/// Gives factors a place in what is left of shared memory, as a whole. Else
+/// they are prepared.
+static LogicalResult placeFactors(RowPlan &plan, func::FuncOp function,
+                                  int64_t maxBytes) {
+  std::optional<SmallVector<FactorLayout>> layouts =
+      layOutFactors(plan.schedule);
+  int64_t bytes = 0;
+  if (layouts)
+    for (const FactorLayout &layout : *layouts)
+      bytes += layout.countBytes();
+  if (layouts && bytes <= maxBytes) {
+    plan.factors = std::move(*layouts);
+    return success();
+  }
+  // What has found a place stays there.
+  SmallVector<memref::AllocOp> shared = plan.shared;
+  if (failed(analyze(plan, function, /*prepare=*/true)))
+    return failure();
+  plan.shared = std::move(shared);
+  for (memref::AllocOp alloc : plan.workspace)
+    plan.schedule.inside.erase(alloc);
+  return success();
+}
+
 /// Computes again what does not fit into shared memory, cuts rows into tiles,
 /// or gives what is left a place in the workspace.
 static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
@@ -138,10 +178,8 @@ static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
     return bytes;
   };
   for (bool changed = true, areSeparate = false; changed;) {
-    schedule = RowSchedule();
-    if (failed(schedule.analyze(function)))
+    if (failed(analyze(plan, function, /*prepare=*/false)))
       return failure();
-    plan.shared = findInside(schedule, function);
     changed = false;
     if (countBytes() <= maxInsideBytes)
       break;
@@ -156,6 +194,10 @@ static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
   if (schedule.blockRows != 0 && countBytes() > maxInsideBytes) {
     if (failed(placeTiles(plan, function)))
       return failure();
+    if (!plan.tiled && !schedule.factors.empty() &&
+        (failed(analyze(plan, function, /*prepare=*/true)) ||
+         failed(placeTiles(plan, function))))
+      return failure();
     if (plan.tiled)
       return success();
     if (int64_t bytes = countBytes();
@@ -168,7 +210,7 @@ static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
     plan.workspace.push_back(alloc);
     plan.shared.erase(plan.shared.begin());
   }
-  return success();
+  return placeFactors(plan, function, maxInsideBytes - countBytes());
 }
 
 /// Gives sums that are finished in the kernel a place in the workspace.
@@ -182,12 +224,36 @@ static void placeSums(RowPlan &plan) {
   }
 }
 
+/// Whether something else is written where a factor is.
+static bool sharesBuffers(func::FuncOp function) {
+  DenseMap<Value, unsigned> writers;
+  SmallVector<Value> roots;
+  for (auto op : function.getOps<linalg::GenericOp>())
+    for (Value init : op.getDpsInits())
+      if (FailureOr<BufferView> view = resolveView(init); succeeded(view)) {
+        ++writers[view->root];
+        if (op->hasAttr(factorAttrName))
+          roots.push_back(view->root);
+      }
+  return llvm::any_of(roots, [&](Value root) { return writers[root] != 1; });
+}
+
 FailureOr<RowPlan> remat::cuda::planRows(func::FuncOp function) {
   RowPlan plan;
   RowSchedule &schedule = plan.schedule;
+  if (sharesBuffers(function))
+    separateValues(function);
   if (failed(placeInside(plan, function)))
     return failure();
   placeSums(plan);
+  for (linalg::GenericOp op : plan.prepared) {
+    FailureOr<BufferView> view = resolveView(op.getDpsInits().front());
+    if (failed(view))
+      return failure();
+    auto alloc = view->root.getDefiningOp<memref::AllocOp>();
+    if (!llvm::is_contained(plan.workspace, alloc))
+      plan.workspace.push_back(alloc);
+  }
   plan.blocks = schedule.numUnits;
   if (schedule.blockRows == 0) {
     int64_t points = 1;
@@ -242,6 +308,9 @@ private:
 
 TileMatmul RowEmission::open(const RowStep &step, LoopNest &nest) {
   nest = schedule.openRows(builder, step, position);
+  for (Access &access : nest.inputs)
+    if (const FactorLayout *factor = findFactor(plan.factors, access.root))
+      factor->address(nest, access);
   return schedule.describe(builder, step, nest, launch.context);
 }
 
@@ -302,6 +371,11 @@ static LogicalResult emitInBlock(LaunchBuilder &launch, LoopNest nest) {
 }
 
 LogicalResult RowEmission::emitSteps() {
+  for (const FactorLayout &factor : plan.factors)
+    if (failed(factor.emit(launch, schedule, position.run)))
+      return failure();
+  if (!plan.factors.empty())
+    launch.emitBarrier(loc);
   for (const RowStep &step : schedule.steps) {
     if (step.isContraction) {
       LoopNest nest;
@@ -328,6 +402,8 @@ LogicalResult RowEmission::run() {
     launch.context.buffers[alloc] =
         launch.addShared(countInside(schedule, alloc.getType()),
                          alloc.getType().getElementType());
+  for (const FactorLayout &factor : plan.factors)
+    factor.allocate(launch);
   position.run = launch.block;
   if (schedule.blockRows == 0)
     return emitSteps();

@@ -34,6 +34,10 @@ struct RowPlan {
   /// What operations hand to each other, in shared memory for one row or tile,
   /// and in the workspace as a whole.
   llvm::SmallVector<mlir::memref::AllocOp> shared, workspace;
+  /// Factors in shared memory, where tiles have all columns; and those that
+  /// find no room, which launches of their own leave in the workspace before.
+  llvm::SmallVector<FactorLayout> factors;
+  llvm::SmallVector<mlir::linalg::GenericOp> prepared;
   /// Tiles have parts of the columns only.
   std::optional<TiledRows> tiled;
   int64_t countTiles() const;

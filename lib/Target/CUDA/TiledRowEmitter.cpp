@@ -50,6 +50,8 @@ private:
   bool hidesColumns(const std::vector<bool> &steps) const;
   LogicalResult emitSums(Value unit);
   LogicalResult emitFinals(Value unit);
+  bool sharesFactors(const std::vector<bool> &steps) const;
+  LogicalResult emitFactors(const std::vector<bool> &steps);
   LogicalResult emitRowsOnly(unsigned sweep);
   LogicalResult emitSweep(unsigned sweep);
 
@@ -73,6 +75,8 @@ void TiledRowEmission::allocate() {
     add(alloc, plan.getPitch(alloc.getType().getElementType()));
   for (memref::AllocOp alloc : plan.rows)
     add(alloc, alloc.getType().getNumElements() / schedule.numRows);
+  for (const FactorLayout &factor : plan.factors)
+    factor.allocate(launch);
 }
 
 void TiledRowEmission::setTile(Value number) {
@@ -102,6 +106,10 @@ LoopNest TiledRowEmission::open(unsigned number) {
     access.base = access.base ? add(access.base, distance) : distance;
   };
   for (Access &access : llvm::concat<Access>(nest.inputs, nest.outputs)) {
+    if (const FactorLayout *factor = findFactor(plan.factors, access.root)) {
+      factor->address(nest, access);
+      continue;
+    }
     int64_t along = columnLoop < 0 ? 0 : access.coefficients[columnLoop];
     if (wide.contains(access.root)) {
       int64_t pitch = plan.getPitch(access.elementType);
@@ -186,6 +194,34 @@ bool TiledRowEmission::hidesColumns(const std::vector<bool> &steps) const {
   return true;
 }
 
+/// Whether all runs of a unit share the factors that these steps read.
+bool TiledRowEmission::sharesFactors(const std::vector<bool> &steps) const {
+  for (auto [number, tiled] : llvm::enumerate(plan.steps))
+    for (unsigned factor : tiled.factors)
+      if (steps[number] &&
+          schedule.factors[factor].runs % schedule.numRuns != 0)
+        return false;
+  return true;
+}
+
+/// Makes the tiles of factors that these steps read.
+LogicalResult TiledRowEmission::emitFactors(const std::vector<bool> &steps) {
+  std::vector<bool> needed(plan.factors.size());
+  for (auto [number, tiled] : llvm::enumerate(plan.steps))
+    for (unsigned factor : tiled.factors)
+      needed[factor] = needed[factor] || steps[number];
+  OpBuilder::InsertionGuard guard(builder);
+  llvm::SaveAndRestore thread(launch.thread,
+                              emitOpaque(builder, loc, launch.thread));
+  for (auto [factor, isNeeded] : llvm::zip(plan.factors, needed))
+    if (isNeeded && failed(factor.emit(launch, schedule, position.run,
+                                       columnBegin, emitColumnEnd())))
+      return failure();
+  if (llvm::is_contained(needed, true))
+    launch.emitBarrier(loc);
+  return success();
+}
+
 LogicalResult TiledRowEmission::emitRowsOnly(unsigned sweep) {
   for (auto [number, step] : llvm::enumerate(plan.steps))
     if (step.kind == TiledStep::RowsOnly && step.sweep == sweep &&
@@ -211,8 +247,11 @@ LogicalResult TiledRowEmission::emitSweep(unsigned sweep) {
   Value tile = openLoop(builder, loc, index(0), count);
   columnBegin = mul(tile, plan.tileColumns);
   isFirst = isEqual(tile, 0);
+  if (failed(emitFactors(needed)))
+    return failure();
   for (unsigned number = 0; number < needed.size(); ++number)
-    if (needed[number] && failed(emitStep(number)))
+    if (needed[number] && plan.steps[number].kind != TiledStep::RowsOnly &&
+        failed(emitStep(number)))
       return failure();
   return success();
 }
@@ -275,12 +314,21 @@ LogicalResult TiledRowEmission::emitSums(Value unit) {
                                index(schedule.blockRows)));
   }
   position.run = unit;
+  // Here, they are the same for all rows.
+  bool areShared = sharesFactors(needed);
+  if (areShared) {
+    position.run = mul(unit, schedule.numRuns);
+    if (failed(emitFactors(needed)))
+      return failure();
+  }
   Value isFirstRun;
   if (schedule.numRuns != 1) {
     Value run = openLoop(builder, loc, index(0), index(schedule.numRuns));
     position.run = add(mul(unit, schedule.numRuns), run);
     isFirstRun = isEqual(run, 0);
   }
+  if (!areShared && failed(emitFactors(needed)))
+    return failure();
   Value tile = openLoop(builder, loc, begin, index(tiles));
   setTile(tile);
   isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, tile,

@@ -38,7 +38,10 @@ private:
                      TiledStep &tiled);
   bool classify(const RowStep &step, TiledStep &tiled);
   bool addFinal(const RowStep &step);
-  void placeRows();
+  bool addFactors(const RowStep &step, TiledStep &tiled);
+  bool isRepeatable(const RowStep &step, const TiledStep &tiled) const;
+  void placeRows(bool repeats);
+  bool isPlaced(int64_t maxBytes);
   bool mayEndInTile() const;
   int64_t countBytes() const;
 
@@ -47,6 +50,10 @@ private:
   TiledRows plan;
   /// Allocations of rows and columns, and results of them.
   DenseSet<Value> wide, wideResults;
+  /// Of each factor as a whole: where it is, and the loop that walks its
+  /// columns.
+  SmallVector<FactorLayout> factors;
+  SmallVector<int> factorColumns;
 };
 
 } // namespace
@@ -150,6 +157,30 @@ bool TilePlanner::classify(const RowStep &step, TiledStep &tiled) {
   return step.isContraction || findAccumulators(nest).empty();
 }
 
+/// Finds the factors that a step reads; false if it does not read a tile of
+/// columns of one, the same loop of the factor as all others.
+bool TilePlanner::addFactors(const RowStep &step, TiledStep &tiled) {
+  for (const Access &input : step.nest.inputs)
+    for (auto [number, factor] : llvm::enumerate(schedule.factors)) {
+      if (input.root != factor.getRoot())
+        continue;
+      if (tiled.columnLoop < 0)
+        return false;
+      const Access &made = factor.nest.outputs.front();
+      int found = -1;
+      for (auto [place, loop] : llvm::enumerate(factor.nest.loops))
+        if (loop.size == plan.columns && loop.size != 1 &&
+            made.coefficients[place] == input.coefficients[tiled.columnLoop])
+          found = place;
+      int &known = factorColumns[number];
+      if (found < 0 || (known >= 0 && known != found))
+        return false;
+      known = found;
+      tiled.factors.push_back(number);
+    }
+  return true;
+}
+
 /// Finds the loop of what finishes a sum over rows that walks its columns;
 /// false if it has none.
 bool TilePlanner::addFinal(const RowStep &step) {
@@ -168,24 +199,63 @@ bool TilePlanner::addFinal(const RowStep &step) {
   return false;
 }
 
+/// Whether a launch may do a step for rows again for itself: it is elementwise,
+/// of arguments that nobody writes.
+bool TilePlanner::isRepeatable(const RowStep &step,
+                               const TiledStep &tiled) const {
+  auto isWritten = [&](Value root) {
+    return llvm::any_of(
+        llvm::concat<const RowStep>(schedule.steps, schedule.finals),
+        [&](const RowStep &other) {
+          return llvm::any_of(other.nest.outputs, [&](const Access &output) {
+            return output.root == root;
+          });
+        });
+  };
+  return tiled.kind == TiledStep::RowsOnly &&
+         llvm::none_of(step.nest.loops,
+                       [](const Loop &loop) { return loop.isReduction; }) &&
+         llvm::all_of(step.nest.inputs, [&](const Access &input) {
+           return !input.root ||
+                  (isa<BlockArgument>(input.root) && !isWritten(input.root));
+         });
+}
+
 /// Decides where the allocations for rows are: both launches see what is in the
-/// workspace.
-void TilePlanner::placeRows() {
+/// workspace. With `repeats`, both make what is cheap for themselves.
+void TilePlanner::placeRows(bool repeats) {
+  plan.tiles.clear();
+  plan.rows.clear();
+  plan.workspace.clear();
+  DenseMap<Value, unsigned> repeated;
+  if (repeats)
+    for (auto [number, step] : llvm::enumerate(schedule.steps))
+      if (isRepeatable(step, plan.steps[number]))
+        for (const Access &output : step.nest.outputs)
+          if (!isa<BlockArgument>(output.root))
+            repeated[output.root] = number;
   DenseSet<Value> shared;
   std::vector<bool> needed(plan.steps.size());
   for (unsigned number = plan.steps.size(); number-- > 0;) {
-    const TiledStep &tiled = plan.steps[number];
+    TiledStep &tiled = plan.steps[number];
     needed[number] = needed[number] || tiled.kind == TiledStep::OverRows;
     if (!needed[number])
       continue;
+    for (const Access &input : schedule.steps[number].nest.inputs)
+      if (auto it = repeated.find(input.root); it != repeated.end())
+        tiled.tiles.push_back(it->second);
+      else if (input.isRead)
+        shared.insert(input.root);
     for (unsigned tile : tiled.tiles)
       needed[tile] = true;
-    for (const Access &input : schedule.steps[number].nest.inputs)
-      if (input.isRead)
-        shared.insert(input.root);
   }
+  // What no step makes here, or nobody.
+  DenseSet<Value> absent;
+  for (const RowStep &step :
+       llvm::concat<const RowStep>(schedule.factors, schedule.copies))
+    absent.insert(step.getRoot());
   for (auto alloc : function.getOps<memref::AllocOp>()) {
-    if (!isAccessed(alloc))
+    if (!isAccessed(alloc) || absent.contains(alloc))
       continue;
     bool isWhole = shared.contains(alloc) || !schedule.inside.contains(alloc);
     (wide.contains(alloc) ? plan.tiles
@@ -219,19 +289,42 @@ int64_t TilePlanner::countBytes() const {
     bytes += alloc.getType().getNumElements() / schedule.numRows *
              schedule.blockRows *
              getElementBytes(alloc.getType().getElementType());
+  for (const FactorLayout &factor : plan.factors)
+    bytes += factor.countBytes();
   return bytes;
+}
+
+/// Whether all that is in shared memory finds room with tiles of as many
+/// columns. Places it.
+bool TilePlanner::isPlaced(int64_t maxBytes) {
+  plan.factors = factors;
+  for (auto [factor, loop] : llvm::zip(plan.factors, factorColumns))
+    if (loop >= 0)
+      factor.cut(loop, plan.tileColumns);
+  const std::vector<TiledStep> steps = plan.steps;
+  for (bool repeats : {true, false}) {
+    placeRows(repeats);
+    if (countBytes() <= maxBytes)
+      return true;
+    plan.steps = steps;
+  }
+  return false;
 }
 
 std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
   findWide();
-  if (wide.empty())
+  std::optional<SmallVector<FactorLayout>> layouts = layOutFactors(schedule);
+  if (wide.empty() || !layouts)
     return std::nullopt;
+  factors = std::move(*layouts);
+  factorColumns.assign(factors.size(), -1);
   // Of each root, the step that writes it and the sweep after which it is
   // there.
   DenseMap<Value, unsigned> writers, ready;
   for (const RowStep &step : schedule.steps) {
     TiledStep tiled;
-    if (!findColumnLoop(step, tiled) || !classify(step, tiled))
+    if (!findColumnLoop(step, tiled) || !classify(step, tiled) ||
+        !addFactors(step, tiled))
       return std::nullopt;
     for (const Access &input : step.nest.inputs) {
       // Operands that only tell the sizes of loops.
@@ -261,12 +354,11 @@ std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
   for (const RowStep &step : schedule.finals)
     if (!addFinal(step))
       return std::nullopt;
-  placeRows();
   for (bool areWhole : {true, false})
     for (plan.tileColumns = maxTileColumns; plan.tileColumns >= minTileColumns;
          plan.tileColumns /= 2)
       if ((plan.hasWholeTiles() || (!areWhole && mayEndInTile())) &&
-          countBytes() <= maxBytes)
+          isPlaced(maxBytes))
         return plan;
   return std::nullopt;
 }

@@ -21,6 +21,7 @@
 #define REMAT_LIB_TARGET_CUDA_TILEDROWS_H
 
 #include "Launch.h"
+#include "RowFactors.h"
 
 #include "remat/Codegen/RowSchedule.h"
 
@@ -45,8 +46,10 @@ struct TiledStep {
   unsigned sweep = 0;
   /// The loop of the nest that walks the columns, or -1.
   int columnLoop = -1;
-  /// The steps whose tiles it reads.
+  /// The steps whose tiles it reads, and what is done again for each launch.
   llvm::SmallVector<unsigned> tiles;
+  /// The factors that it reads a tile of.
+  llvm::SmallVector<unsigned> factors;
   /// A tile that others than this kernel read.
   bool isResult = false;
 };
@@ -63,6 +66,8 @@ struct TiledRows {
   /// there; and those that are in the workspace as a whole, since both launches
   /// need them.
   llvm::SmallVector<mlir::memref::AllocOp> tiles, rows, workspace;
+  /// Tiles of factors in shared memory.
+  llvm::SmallVector<FactorLayout> factors;
   bool hasOverRows = false;
 
   int64_t countTiles() const { return llvm::divideCeil(columns, tileColumns); }

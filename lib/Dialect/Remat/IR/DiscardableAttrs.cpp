@@ -135,6 +135,7 @@ static constexpr AttrRule attrRules[] = {
     {rowsAttrName, AnyOperation, is<DenseI64ArrayAttr>, "an array of loops"},
     {libraryMaskAttrName, OnOperation, is<UnitAttr>, "a unit attribute"},
     {blockAttrName, AnyOperation, isPositive, "a positive number of rows"},
+    {factorAttrName, AnyOperation, is<UnitAttr>, "a unit attribute"},
     {RematDialect::initsAttrName, AnyOperation, isInitList,
      "an array of numbers and units"},
     {RematDialect::readBytesAttrName, AnyOperation, isByteCount,

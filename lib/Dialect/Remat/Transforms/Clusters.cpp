@@ -244,6 +244,12 @@ static Cluster sumsOfFactor(linalg::LinalgOp contraction, BlockInfo &info,
 SmallVector<Cluster> remat::formClusters(Block &body) {
   SmallVector<Cluster> clusters;
   DenseMap<Operation *, unsigned> clusterOf;
+  // Clusters that were formed before have said so.
+  for (Operation &op : body)
+    if (op.hasAttr(factorAttrName)) {
+      op.removeAttr(factorAttrName);
+      op.removeAttr(rowsAttrName);
+    }
   WideContractions wide(body);
   BlockInfo info(body);
   auto add = [&](Cluster cluster) {
@@ -270,6 +276,8 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
     for (auto [number, cluster] : llvm::enumerate(clusters))
       if (cluster.front()->hasAttr(blockAttrName)) {
         for (Operation *op : addFinals(cluster, info, clusterOf))
+          clusterOf[op] = number;
+        for (Operation *op : addFactors(cluster, info, clusterOf))
           clusterOf[op] = number;
         for (Operation *op : addSlicesOfRows(cluster, info, clusterOf))
           clusterOf[op] = number;

@@ -223,6 +223,8 @@ FailureOr<GraphOp> GraphBuilder::build() {
   SmallVector<Cluster> clusters = formClusters(operations);
   if (getTargetFacts(func).getStrides() && spreadSlices(operations, clusters))
     clusters = formClusters(operations);
+  if (getTargetFacts(func).getStrides() && spreadFactors(operations, clusters))
+    clusters = formClusters(operations);
   // Later, so that these are in no cluster, whose task may come too late.
   materializeCallOperands(func);
   DenseMap<Operation *, const Cluster *> clusterOf;

@@ -224,7 +224,9 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
   bool readByWriter = false;
   for (OpOperand &use : argument.getUses()) {
     auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+    // All rows of a run need all of a factor.
     if (!reader || !reader.isDpsInput(&use) ||
+        reader->hasAttr(factorAttrName) ||
         (reader->hasAttr(blockAttrName) && !isReadOnceInBlocks(writer, use)))
       return false;
     if (reader == writer) {

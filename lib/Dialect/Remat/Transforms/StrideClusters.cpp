@@ -15,6 +15,8 @@
 
 #include "KernelPool.h"
 
+#include "remat/Dialect/Remat/IR/Rows.h"
+
 using namespace mlir;
 using namespace remat;
 
@@ -136,9 +138,8 @@ void remat::reshapeConcatenations(func::FuncOp function) {
 // Clusters
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` is one of a block's that may share a kernel with `other`.
-static bool mayJoin(Operation *op, Operation *other,
-                    const DenseMap<Operation *, unsigned> &clusterOf) {
+bool remat::mayShareKernel(Operation *op, Operation *other,
+                           const DenseMap<Operation *, unsigned> &clusterOf) {
   return op->getBlock() == other->getBlock() && !clusterOf.contains(op) &&
          !op->hasAttr(RematDialect::policyAttrName) &&
          op->getAttr(RematDialect::backwardAttrName) ==
@@ -146,8 +147,7 @@ static bool mayJoin(Operation *op, Operation *other,
          llvm::none_of(op->getResults(), isTagged);
 }
 
-/// Whether `reader` is all that reads `value` and views of it.
-static bool isReadBy(Value value, Operation *reader) {
+bool remat::isReadBy(Value value, Operation *reader) {
   bool isOnly = true;
   forEachReader(value, [&](Operation *other) { isOnly &= other == reader; });
   return isOnly;
@@ -188,7 +188,7 @@ static void addSlices(Operation *reader, Operation *first,
   for (Value operand : reader->getOperands()) {
     auto slice = getViewRoot(operand).getDefiningOp<tensor::ExtractSliceOp>();
     if (slice && slice.hasUnitStride() && slice.getType().hasStaticShape() &&
-        mayJoin(slice, reader, clusterOf) &&
+        mayShareKernel(slice, reader, clusterOf) &&
         isReadBy(slice.getResult(), reader) && isInUse(slice, first))
       members.insert(slice);
   }
@@ -220,11 +220,14 @@ remat::readerOfSlices(linalg::GenericOp reader, BlockInfo &info,
 SmallVector<Operation *>
 remat::addSlicesOfRows(Cluster &cluster, BlockInfo &info,
                        const DenseMap<Operation *, unsigned> &clusterOf) {
+  // What makes a factor stands in front of the rows, among the slices.
+  Operation *first = *llvm::find_if(
+      cluster, [](Operation *op) { return op->hasAttr(blockAttrName); });
   SetVector<Operation *> slices;
   for (Operation *op : cluster)
     if (auto reader = dyn_cast<linalg::GenericOp>(op);
         reader && reader.getNumReductionLoops() == 0)
-      addSlices(reader, cluster.front(), clusterOf, slices);
+      addSlices(reader, first, clusterOf, slices);
   Cluster sorted(slices.begin(), slices.end());
   llvm::sort(sorted,
              [&](Operation *a, Operation *b) { return info.isBefore(a, b); });
@@ -253,7 +256,8 @@ Cluster remat::makersOfParts(tensor::ConcatOp concat, BlockInfo &info,
   for (Value part : concat.getInputs()) {
     auto maker = part.getDefiningOp<linalg::GenericOp>();
     if (!maker || !isElementwise(maker, info) || !mayWait(maker) ||
-        !maker->getResult(0).hasOneUse() || !mayJoin(maker, concat, clusterOf))
+        !maker->getResult(0).hasOneUse() ||
+        !mayShareKernel(maker, concat, clusterOf))
       continue;
     addSlices(maker, maker, clusterOf, members);
     members.insert(maker);

@@ -14,6 +14,15 @@
 
 namespace remat {
 
+/// Whether `op` is one of a block's that may share a kernel with `other`, as
+/// far as phases, policies and other kernels go.
+bool mayShareKernel(
+    mlir::Operation *op, mlir::Operation *other,
+    const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
+
+/// Whether `reader` is all that reads `value` and views of it.
+bool isReadBy(mlir::Value value, mlir::Operation *reader);
+
 /// Concatenates what the operands of a concatenation are views of, and makes a
 /// view of the whole, so that what makes the parts knows where they go.
 void reshapeConcatenations(mlir::func::FuncOp function);
@@ -23,6 +32,19 @@ void reshapeConcatenations(mlir::func::FuncOp function);
 /// than they would be. `clusters` are those of the block so far; whether there
 /// are others now.
 bool spreadSlices(mlir::Block &body, llvm::ArrayRef<Cluster> clusters);
+
+/// Gives each cluster of blocks of rows what makes its factors of one tensor
+/// (queries, keys and values of a projection), where that is kept no longer, or
+/// is no larger, than all that is kept of it otherwise. `clusters` are those of
+/// the block so far; whether there are others now.
+bool spreadFactors(mlir::Block &body, llvm::ArrayRef<Cluster> clusters);
+
+/// Lets what makes a factor that is the same for all rows of a run join
+/// `cluster`, of blocks of rows, where nothing else reads it. Those that have
+/// joined.
+llvm::SmallVector<mlir::Operation *>
+addFactors(Cluster &cluster, BlockInfo &info,
+           const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
 
 /// An elementwise operation, with the slices that nothing else reads. Their
 /// cluster, or an empty one. No operation is in another of `clusterOf`.

@@ -30,6 +30,9 @@ struct ClusterTuning {
   /// Where tiles of rows are cut into tiles of columns, these are multiples of
   /// the side of a tensor core.
   static constexpr int64_t tileColumns = 16;
+  /// Operations on an element of a factor that each tile of rows makes again:
+  /// conversions and a scale, which are nothing beside the contraction.
+  static constexpr int64_t maxFactorOps = 8;
 };
 
 /// `remat-order-tasks`.

@@ -14,6 +14,8 @@ FORM is words with commas between them:
     dropout    a fifth of the probabilities is dropped
     f16, bf16  the type of what contractions read, to which arguments are rounded; f32 without
     rounded    contractions give this type, too
+    projected  rows of queries, keys and values of all heads are next to each other, keys and values as halves of a sum; all
+               are transposed, queries and keys scaled, and keys turned
     signature  the function returns its fourth argument
     gradients  with views, and f32: it returns gradients, as frameworks write them, that of the result being its fourth
                argument
@@ -82,6 +84,35 @@ class Program:
         return self.generic([value], [dims], shape, element,
                             lambda x, o: (["%%r = arith.%s %s : %s to %s" % (op, x, old, element)], "%r"))
 
+    def project(self, arguments, front, keys, element):
+        """Queries, keys and values out of rows that have all heads."""
+        (_, (batch, rows, heads)), (_, both) = arguments[:2]
+        columns, half, width = both[1], both[2] // 2, heads // HEADS
+        q = self.convert(("%q", tensor([batch, rows, heads], "f32")), [batch, rows, heads], element)
+        total = self.generic([("%k", tensor(both, "f32")), ("%v", tensor(both, "f32"))], [[0, 1, 2]] * 2, both, "f32",
+                             lambda x, y, o: (["%%r = arith.addf %s, %s : f32" % (x, y)], "%r"))
+        total = self.convert(total, both, element)
+        k, v = [(self.add("tensor.extract_slice %s[0, 0, %d] [%d, %d, %d] [1, 1, 1] : %s to %s" % (
+            total[0], place, batch, columns, half, total[1], tensor([batch, columns, half], element))),
+                 tensor([batch, columns, half], element)) for place in (0, half)]
+        scale = lambda x, o: (["%%c = arith.constant 0.75 : %s" % element, "%%r = arith.mulf %s, %%c : %s" % (x, element)],
+                              "%r")
+        copy = lambda x, o: ([], x)
+
+        def turn(value, leading, size, order, body):
+            inner = list(range(2, 2 + len(leading) - 1))
+            groups = str([[0], [1], inner + [inner[-1] + 1]])
+            value = self.view(value, groups, [batch, size] + leading[1:] + [width], element)
+            # The dimensions of the result, by those of what is read.
+            last = len(leading)
+            places = {"row": [0, last] + list(range(1, last)) + [last + 1],
+                      "column": [0, last + 1] + list(range(1, last)) + [last]}[order]
+            shape = leading + ([size, width] if order == "row" else [width, size])
+            return self.generic([value], [places], shape, element, body)
+
+        return turn(q, front, rows, "row", scale), turn(k, keys, columns, "column", scale), turn(
+            v, keys, columns, "row", copy)
+
     def view(self, value, groups, shape, element):
         """Joins or divides dimensions."""
         old = value[1]
@@ -113,23 +144,30 @@ def build(words, rows, columns, width):
         arguments.append(("%hidden", [BATCH, columns]))
     if "bias" in words:
         arguments.append(("%bias", [rows, columns]))
-    q, k, v = [p.convert((name, tensor(shape, "f32")), shape, element) for name, shape in arguments[:3]]
+    key_order = "jd"
+    if "projected" in words:
+        heads, both = HEADS * width, [BATCH, columns, 2 * groups * width]
+        arguments[:3] = [("%q", [BATCH, rows, heads]), ("%k", both), ("%v", both)]
+        q, k, v = p.project(arguments, front, keys, element)
+        key_order = "dj"
+    else:
+        q, k, v = [p.convert((name, tensor(shape, "f32")), shape, element) for name, shape in arguments[:3]]
     scores = front + [rows, columns]
     if "views" in words:
         # Contractions see one dimension in front of rows and columns.
         count = BATCH * HEADS
         if "grouped" in words:
-            repeated = front + [columns, width]
-            k, v = [p.generic([x], [[0, 1, 3, 4]], repeated, element, lambda e, o: ([], e)) for x in (k, v)]
+            k, v = [p.generic([x], [[0, 1, 3, 4]], front + size, element, lambda e, o: ([], e))
+                    for x, size in ((k, [width, columns] if key_order == "dj" else [columns, width]), (v, [columns, width]))]
         inner = list(range(len(front)))
         joined = str([inner, [len(front)], [len(front) + 1]])
         qv = p.view(q, joined, [count, rows, width], element)
-        kv = p.view(k, joined, [count, columns, width], element)
+        kv = p.view(k, joined, [count, width, columns] if key_order == "dj" else [count, columns, width], element)
         vv = p.view(v, joined, [count, columns, width], element)
-        s = p.contract(qv, kv, ["bid", "bjd", "bij"], [count, rows, columns], made)
+        s = p.contract(qv, kv, ["bid", "b" + key_order, "bij"], [count, rows, columns], made)
         s = p.view(s, joined, scores, made)
     else:
-        s = p.contract(q, k, [loops + "id", key_loops + "jd", loops + "ij"], scores, made)
+        s = p.contract(q, k, [loops + "id", key_loops + key_order, loops + "ij"], scores, made)
     rank = len(scores)
     every, row = list(range(rank)), list(range(rank - 1))
     scale = "%f" % width**-0.5

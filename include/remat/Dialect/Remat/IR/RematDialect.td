@@ -49,6 +49,7 @@ def Remat_Dialect : Dialect {
     | `remat.rows` | | `array<i64>` | on each structured operation of a row-fused kernel: the loops, in order, that walk the rows | `remat-form-tasks` | `remat-assign-buffers`, costs, code generation |
     | `remat.library_mask` | | unit | on what makes or reads the mask of a ReLU: the library alone knows the order of its bits | `remat-form-epilogues` | code generation |
     | `remat.block` | | positive integer | beside `remat.rows` where the kernel holds a contraction: rows of a tile | `remat-form-tasks` | the same |
+    | `remat.factor` | | unit | beside `remat.rows`, whose loops walk runs of rows here: the operation makes a factor of contractions, the same for all rows of a run | `remat-form-tasks` | the same |
     | `remat.inits` | | array of numbers and units | on a structured operation on buffers: for every init the constant that it is filled with, or unit if the contents of the buffer count | preparation of kernels, on copies | code generation |
     | `remat.first_extremum` | | unit | on a structured operation that reduces by a maximum or minimum: the derivative belongs to the first of equal elements | user, `remat-import-extrema` | `remat-differentiate` |
     | `remat.max_trip_count` | `scf.for`, `scf.while` | positive integer | the most iterations that the loop may run, where their number is known at run time only | user | `remat-keep-loops` |

@@ -34,6 +34,12 @@ constexpr llvm::StringLiteral rowsAttrName = "remat.rows";
 /// What is made of complete sums does not have it.
 constexpr llvm::StringLiteral blockAttrName = "remat.block";
 
+/// On an elementwise operation of such a kernel with contractions alone: it
+/// makes a factor of contractions that is the same for all rows of a run, or of
+/// several runs that follow each other. `remat.rows` are its loops that walk
+/// the runs.
+constexpr llvm::StringLiteral factorAttrName = "remat.factor";
+
 } // namespace remat
 
 #endif // REMAT_DIALECT_REMAT_IR_ROWS_H
