@@ -140,7 +140,7 @@ public:
 TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
   return TargetAttr::get(
       context, getName(), /*alignment=*/256, /*row_bytes=*/8 << 20,
-      /*block_bytes=*/96 << 10, /*block_rows=*/64, /*min_block_rows=*/8,
+      /*block_bytes=*/108 << 10, /*block_rows=*/64, /*min_block_rows=*/8,
       /*sum_length=*/16 << 10, /*channel_bytes=*/8 << 20,
       /*slice_bytes=*/128 << 20, /*slice_rows=*/4096,
       /*min_slice_rows=*/512, /*in_place=*/true, /*epilogues=*/true,
