@@ -17,7 +17,7 @@ from .lower import describe_place
 
 
 # A tensor of so many bytes has at least one large page, wherever it begins.
-LARGE = 4 << 50
+LARGE = 4 << 20
 
 
 def advise_large_pages(tensor):
