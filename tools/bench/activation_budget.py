@@ -5,7 +5,7 @@ The models are gpt2_8l, llama and resnet18, with random weights. torch.compile c
 values of `torch._functorch.config.activation_memory_budget`, and with `backend="remat"` for seven budgets from what
 keeping everything takes down to the smallest. The variants run in turn; the time is the median of their steps (loss and
 gradients). The peak is counted from the events of PyTorch's allocator during a step, gradients included, and of remat
-also what its arena has beside the state that is kept between the calls, since it does not come from this allocator.
+also its arena, which does not come from this allocator.
 
 Exit status 1 if a peak of remat is above what was asked, or larger under a smaller budget, or if its lowest is not
 below PyTorch's. Needs torch, torchvision, transformers, and a C++ compiler for Inductor.
@@ -119,8 +119,7 @@ def compare(name, rounds, only_remat=False):
             variant.run()
     rows, problems = [], []
     for variant in variants + ours:
-        # The arena is not PyTorch's, but for the state that is kept between the calls.
-        variant.peak = variant.allocated + variant.arena - variant.state
+        variant.peak = variant.allocated + variant.arena  # The arena is not of PyTorch's allocator.
         variant.close()
     for variant in variants + ours:
         seconds = statistics.median(variant.times)

@@ -169,9 +169,9 @@ def serve(pipe, name, dtype, variant, threads):
         model.zero_grad(set_to_none=True)
         results.append((float(step().detach()), norm()))
     model.zero_grad(set_to_none=True)
-    # The arena is not PyTorch's, but for the state that is kept between the calls.
+    # The arena is not of PyTorch's allocator.
     steps = remat.torch.compiled_steps
-    arena = sum(step.memory["arena"] - step.state_bytes for step in steps)
+    arena = sum(step.memory["arena"] for step in steps)
     pipe.send({"results": results, "peak": allocator_peak(step) + arena, "graphs": len(steps)})
     while pipe.recv():
         model.zero_grad(set_to_none=True)

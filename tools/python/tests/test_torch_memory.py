@@ -10,6 +10,7 @@ from common import needs_torch, rt, torch
 if torch is not None:
     import torch.nn as nn
     from remat.torch.backend import TorchStep
+    from remat.torch.placement import SpareMemory, spare_memory
     from torch.profiler import ProfilerActivity, profile
 
 
@@ -61,6 +62,42 @@ class MemoryTest(unittest.TestCase):
         loss = compiled(x).sum()
         self.assertLess(allocated_peak(loss.backward), 5 << 20)
         self.assertLess((model.weight.grad - x.sum(0)).abs().max(), 1e-5)
+
+    def test_what_a_step_keeps_is_given_again(self):
+        """A step keeps 8 MiB, the argument of a cosine, and gets the same memory for it each time. Two calls whose
+        backward calls are still to come have memory of their own, and their gradients are right in either order."""
+        layer = nn.Linear(64, 1024, bias=False)
+        compiled = torch.compile(lambda x: layer(x).sin(), backend="remat", dynamic=False, options={"threads": 1})
+        xs = [torch.randn(2048, 64) for _ in range(2)]
+        compiled(xs[0]).sum().backward()
+        spare = list(spare_memory.spare)
+        self.assertEqual(sum(len(memory) >= 8 << 20 for memory in spare), 1)
+        for order in (0, 1):
+            losses = [compiled(x).sum() for x in xs]
+            self.assertFalse(any(memory in spare_memory.spare for memory in spare))
+            for number in (order, 1 - order):
+                layer.zero_grad(set_to_none=True)
+                losses[number].backward()
+                expected = (xs[number] @ layer.weight.T).cos().T @ xs[number]
+                self.assertLess((layer.weight.grad - expected).abs().max(), 1e-3)
+            losses = None
+        self.assertEqual(sum(len(memory) >= 8 << 20 for memory in spare_memory.spare), 2)
+
+    def test_spare_memory_does_not_add_up(self):
+        """What is too small for the next tensor is freed, so that memory of 5 and 9 MiB is never there together."""
+        spare, mebibyte = SpareMemory(), 1 << 20
+        small = spare.get(5 * mebibyte)
+        small.fill_(1)
+        del small
+        self.assertEqual([len(memory) for memory in spare.spare], [5 * mebibyte])
+        large = spare.get(9 * mebibyte)
+        self.assertEqual(spare.spare, [])
+        address = large.data_ptr()
+        view = large[:10]
+        del large
+        self.assertEqual(spare.spare, [])
+        del view
+        self.assertEqual(spare.get(6 * mebibyte).data_ptr(), address)
 
     def test_a_gradient_that_others_hold(self):
         """It stays what it was."""

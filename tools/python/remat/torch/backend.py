@@ -99,7 +99,7 @@ class TorchStep:
     def new_state(self):
         """Memory of these sizes."""
         place, (size, *host) = self.placement, self.state_sizes()
-        return [place.empty((size,), torch.uint8)] + [place.host_memory(size) for size in host]
+        return [place.state_memory(size)] + [place.host_memory(size) for size in host]
 
     def call(self, function, *arguments):
         with self.placement.call(self.step):

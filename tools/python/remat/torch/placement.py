@@ -31,6 +31,48 @@ def advise_large_pages(tensor):
     ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_HUGEPAGE)
 
 
+class SpareMemory:
+    """Memory of the CPU that was let go of and is given again, since the system takes long to make as much of it as some
+    steps keep. While it is spare, the system may take its pages away. If none suffices for what is asked for, all spare
+    memory is freed, so that there never is more than was in use at the same time."""
+
+    def __init__(self):
+        # Tensors end at any moment, also while the collector of garbage runs within these functions.
+        self.lock, self.spare = threading.RLock(), []
+
+    def get(self, size):
+        """A tensor of so many bytes, whatever they contain."""
+        with self.lock:
+            memory = min((m for m in self.spare if len(m) >= size), key=len, default=None)
+            if memory is not None:
+                self.spare.remove(memory)
+            else:
+                self.spare.clear()
+                memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+                self._advise(memory, "MADV_HUGEPAGE")
+        # It lives as long as the storage of the tensor.
+        lease = (ctypes.c_ubyte * size).from_buffer(memory)
+        weakref.finalize(lease, self._give_back, memory).atexit = False
+        return torch.frombuffer(lease, dtype=torch.uint8)
+
+    def _give_back(self, memory):
+        self._advise(memory, "MADV_FREE")
+        with self.lock:
+            self.spare.append(memory)
+
+    @staticmethod
+    def _advise(memory, advice):
+        """Systems without it do without."""
+        if hasattr(mmap, advice):
+            try:
+                memory.madvise(getattr(mmap, advice))
+            except OSError:
+                pass
+
+
+spare_memory = SpareMemory()
+
+
 class OnCpu:
     """Also of graphs whose tensors are on the CPU and whose step, by the option target, is for a GPU: the runtime
     copies them to it."""
@@ -51,9 +93,18 @@ class OnCpu:
         advise_large_pages(tensor)
         return tensor
 
+    def state_memory(self, size):
+        """For what the forward call leaves to the backward call."""
+        if size < LARGE:
+            return torch.empty(size, dtype=torch.uint8)
+        try:
+            return spare_memory.get(size)
+        except OSError as error:
+            raise MemoryError("no memory for the %d bytes that a step keeps: %s" % (size, error)) from None
+
     def host_memory(self, size):
         """For what is offloaded."""
-        return self.empty((size,), torch.uint8)
+        return self.state_memory(size)
 
     @contextlib.contextmanager
     def call(self, step):
@@ -98,6 +149,9 @@ class OnGpu(OnCpu):
 
     def empty(self, shape, dtype):
         return torch.empty(shape, dtype=dtype, device=self.device)
+
+    def state_memory(self, size):
+        return self.empty((size,), torch.uint8)
 
     def options(self, options):
         target, place = options.get("target"), options.get("device")
