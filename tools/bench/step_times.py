@@ -3,7 +3,7 @@
 
 A step computes the loss and all gradients of a model of torchvision, transformers, timm or diffusers in its default
 form, with random weights: in eager mode, by `torch.compile(model)`, and with `backend="remat"`. Each variant has a
-process of its own, and they step in turn. Times are the medians of their CPU times, which a busy machine changes little.
+process of its own, and they step in turn. Times are the medians of their CPU times, which a busy machine changes less.
 Peaks are the bytes beyond parameters and inputs, gradients included. The last columns are those of remat as a share of
 the better variant of PyTorch: time of the faster one, bytes of the smaller one.
 
@@ -84,7 +84,7 @@ def diffusion():
     model = UNet2DModel(sample_size=32, block_out_channels=(64, 128, 256, 256))
     noise = torch.randn(4, 3, 32, 32)
     inputs = {"sample": torch.randn(4, 3, 32, 32), "timestep": torch.randint(1000, (4,))}
-    return model, (), inputs, lambda outputs: torch.nn.functional.mse_loss(outputs.sample, noise.to(outputs.sample.dtype))
+    return model, (), inputs, lambda outputs: torch.nn.functional.mse_loss(outputs.sample.float(), noise)
 
 
 BERT, GPT2 = ("BertConfig", "BertForMaskedLM"), ("GPT2Config", "GPT2LMHeadModel")

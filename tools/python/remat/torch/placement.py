@@ -32,9 +32,9 @@ def advise_large_pages(tensor):
 
 
 class SpareMemory:
-    """Memory of the CPU that was let go of and is given again, since the system takes long to make as much of it as some
-    steps keep. While it is spare, the system may take its pages away. If none suffices for what is asked for, all spare
-    memory is freed, so that there never is more than was in use at the same time."""
+    """Memory of the CPU that was let go of and is given again, since the system takes long to make as much of it as
+    some steps keep. While it is spare, the system may take its pages away. If none suffices for what is asked for, all
+    spare memory is freed, so that there never is more than was in use at the same time."""
 
     def __init__(self):
         # Tensors end at any moment, also while the collector of garbage runs within these functions.
