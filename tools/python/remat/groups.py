@@ -136,8 +136,8 @@ class Conversion:
 
 
 def grouped_rows(function, a, b, ends, to=None):
-    """Row i of the result (m, n) is row i of `a` (m, k), times the matrix of its group in `b` (groups, k, n). Group g has
-    the rows from `ends[g - 1]`, or 0, up to `ends[g]`. Rows behind the last group are zeros. `to` converts elements
+    """Row i of the result (m, n) is row i of `a` (m, k), times the matrix of its group in `b` (groups, k, n). Group g
+    has the rows from `ends[g - 1]`, or 0, up to `ends[g]`. Rows behind the last group are zeros. `to` converts elements
     before they are multiplied."""
     (rows, inner), columns = a.shape, b.shape[2]
     to = to or Conversion(a.element)
@@ -172,8 +172,9 @@ def grouped_rows(function, a, b, ends, to=None):
 
 
 def grouped_sums(function, a, b, ends, to=None, back=None):
-    """Matrix g of the result (groups, k, n) is the product of columns of `a` (k, m) and rows of `b` (m, n), those of the
-    group as in `grouped_rows`. Sums are of the type that `to` converts to; `back` converts what they are in the end."""
+    """Matrix g of the result (groups, k, n) is the product of columns of `a` (k, m) and rows of `b` (m, n), those of
+    the group as in `grouped_rows`. Sums are of the type that `to` converts to; `back` converts what they are in the
+    end."""
     (inner, rows), columns = a.shape, b.shape[1]
     to = to or Conversion(a.element)
     back = back or Conversion(to.element)

@@ -426,6 +426,20 @@ class ExportTest(unittest.TestCase):
 
         self.check_state(Energy(), torch.randn(4, 3).double())
 
+    def test_numbers_that_a_call_changes(self):
+        class Warming(Stateful):
+            calls, mode = 0, "train"
+
+            def forward(self, x):
+                self.calls, self.mode, self.last = self.calls + 1, "train", x.shape
+                return self.linear(x).sum() / self.calls
+
+        model = Warming()
+        model.calls = 3
+        with self.assertWarnsRegex(UserWarning, "changes its number 'calls' in a call, from 3 to 4") as caught:
+            rt.export(model, (torch.randn(4, 3),))
+        self.assertEqual(sum("changes its number" in str(w.message) for w in caught.warnings), 1)
+
     def test_spectral_norm(self):
         """It computes buffers in place, which are stored once more."""
         torch.manual_seed(0)

@@ -45,9 +45,9 @@ def _gate(l, flag):
 
 
 def of_one_condition(cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts, **params):
-    """The parameters of a `while` with one condition, and whether they are others. jax.vmap makes loops with a condition
-    for each element: such a loop runs as long as one of them holds, and then changes only the elements for which it
-    does. Its body takes the constants of the condition, too."""
+    """The parameters of a `while` with one condition, and whether they are others. jax.vmap makes loops with a
+    condition for each element: such a loop runs as long as one of them holds, and then changes only the elements for
+    which it does. Its body takes the constants of the condition, too."""
     shape = cond_jaxpr.out_avals[0].shape
     given = dict(params, cond_jaxpr=cond_jaxpr, body_jaxpr=body_jaxpr, cond_nconsts=cond_nconsts,
                  body_nconsts=body_nconsts)

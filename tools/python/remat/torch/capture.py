@@ -7,6 +7,7 @@ import contextlib
 import copy
 import os
 import re
+import warnings
 
 import torch
 
@@ -54,6 +55,21 @@ def _assignments(model):
             old = module._buffers[name] if is_buffer else module.__dict__.get(name)
             if isinstance(old, torch.Tensor) and (is_buffer or id(old) in variables):
                 yield "%s.%s" % (path, name) if path else name, variables.get(id(old)), value
+
+
+def _warn_of_numbers(model):
+    """A number that a call changes is built into the graph as it was."""
+    from torch._dynamo.symbolic_convert import InstructionTranslator
+    effects = InstructionTranslator.current_tx().output.side_effects
+    for path, module in model.named_modules():
+        found = effects.store_attr_mutations.get(effects.id_to_variable.get(id(module)), {})
+        for name, value in found.items():
+            old = module.__dict__.get(name)
+            if isinstance(old, (int, float)) and value.is_python_constant() and value.as_python_constant() != old:
+                warnings.warn("the model changes its number '%s' in a call, from %r to %r, which a step would not do: it "
+                              "has %r built in. A buffer would be updated" % (
+                                  "%s.%s" % (path, name) if path else name, old, value.as_python_constant(), old),
+                              stacklevel=2)
 
 
 def _write_assigned(model, graph):
@@ -107,6 +123,7 @@ class Capture:
         _refuse_written_gradients()
         warn_of_reentrant_checkpoints(graph_module)
         if isinstance(self.model, torch.nn.Module):
+            _warn_of_numbers(self.model)
             _write_assigned(self.model, graph_module.graph)
         _keep_returned(graph_module.graph)
         graph_module.recompile()
