@@ -303,6 +303,8 @@ class ExportTest(unittest.TestCase):
                 (lambda x: x.sum() if x.sum() > 0 else x.mean(), here + "what the model computes depends on the data"),
                 (lambda x: x[x > 0].sum(), here + "aten.*: it gives a number that depends on the data of a tensor"),
                 (lambda x: x.view(7).sum(), here + ".*shape '\\[7\\]' is invalid for input of size 12"),
+                (lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)).sum(),
+                 here + "cond: operations on functions are not supported"),
                 (nn.Sequential(nn.Unflatten(0, (1, 4)), nn.FractionalMaxPool2d(2, output_size=1)),
                  "^module 1: aten.fractional_max_pool2d.default: there is no rule for it"),
                 (hooked, "^'linear.weight' has a hook"),

@@ -169,8 +169,9 @@ class Lowering:
             for part in node.target.split("."):
                 holder = getattr(holder, part)
             if not isinstance(holder, torch.Tensor):
-                raise ExportError("the graph holds '%s', which is no tensor; control flow of higher order is not "
-                                  "supported" % node.target)
+                self.node = next(iter(node.users), node)
+                self.refuse("operations on functions are not supported, and '%s' is one; write loops and branches of "
+                            "Python, or torch.where" % node.target)
             self.values[node] = self.tensor(holder, node.target)
             return
         if node.target is operator.getitem:
