@@ -3,6 +3,7 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import functools
 import io
 import itertools
 import json
@@ -54,6 +55,28 @@ class GradientTest(unittest.TestCase):
         f.defvjp(lambda x: (jnp.round(x), x), lambda x, g: (g * jnp.cos(x),))
         self.check(lambda w, x: jnp.sum(f(x @ w) * 3.0), self.w, self.x)
 
+    def test_custom_rules_with_other_arguments(self):
+        @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 2))
+        def applied(g, x, n):
+            return g(x) * n, {"sum": x.sum()}
+
+        applied.defvjp(lambda g, x, n: (applied(g, x, n), x),
+                       lambda g, n, x, cotangent: (cotangent[0] * jnp.cos(x) * 7 * n + cotangent[1]["sum"],))
+
+        @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+        def floored(x, n):
+            return jnp.floor(x) * n
+
+        floored.defjvp(lambda n, p, t: (floored(p[0], n), t[0] * p[0] * n))
+
+        def loss(w, x):
+            y, rest = applied(jnp.tanh, x @ w, 3)
+            return jnp.sum(y ** 2) + rest["sum"] ** 2 + jnp.sum(floored(x @ w, 2) ** 2)
+
+        self.check(loss, self.w, self.x)
+        self.check(lambda w, x: loss(w, jax.lax.scan(lambda c, _: (applied(jnp.sin, c @ w, 0.5)[0], None), x, length=5)[0]),
+                   self.w, self.x)
+
     def test_custom_jvp(self):
         @jax.custom_jvp
         def f(x):
@@ -84,6 +107,24 @@ class GradientTest(unittest.TestCase):
         self.assertLess(whole.memory["planned"], named.memory["planned"])
         self.assertLess(named.memory["planned"], plain.memory["planned"])
         self.assertIn('"middle"', plain.plan.text)
+
+    def test_offload_policies(self):
+        """What they offload is in host memory, also the stack of a loop that stays a loop."""
+        policy = jax.checkpoint_policies.save_and_offload_only_these_names(
+            names_which_can_be_saved=[], names_which_can_be_offloaded=["middle"], offload_src="device",
+            offload_dst="pinned_host")
+        step = self.blocks(lambda f: jax.checkpoint(f, policy=policy))
+        self.assertEqual(step.memory["host"], 3 * 64 * 32 * 4)
+        self.assertIn("must_cpu_offload", step.plan.text)
+
+        def loss(w, x):
+            body = jax.checkpoint(lambda x, _: (jnp.tanh(checkpoint_name(jnp.sin(x @ w), "middle") @ w), None),
+                                  policy=policy)
+            return jnp.sum(jax.lax.scan(body, x, length=4)[0] ** 2)
+
+        for limit in (1, 4096):
+            step = self.check(loss, random(32, 32) * 0.2, random(64, 32), unroll_limit=limit)
+            self.assertEqual(step.memory["host"], 4 * 64 * 32 * 4)
 
     def test_scan(self):
         def loss_with(wrap):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..mlir import broadcast_map, identity, quote
 from .rules import rule
+from .tags import OFFLOADED, tagged
 from .types import element_of, is_float, is_unsigned
 
 NARROW = ("f16", "bf16")
@@ -340,13 +341,17 @@ def _identity(l, a, **_):
     return a
 
 
-@rule("device_put", "optimization_barrier")
+@rule("optimization_barrier")
 def _identities(l, *operands, **_):
     return operands
 
 
+@rule("device_put")
+def _device_put(l, *operands, **_):
+    """What a policy of jax.checkpoint offloads goes to the host. All else is where the step is."""
+    return [tagged(l, a, OFFLOADED) if l.offloads(number) else a for number, a in enumerate(operands)]
+
+
 @rule("name")
 def _name(l, a, name):
-    tagged = l.function.op("remat.tag %s {name = %s} : %s" % (a.name, quote(name), a.type), a.shape, a.element)
-    l.function.views[tagged.name] = a.name
-    return tagged
+    return tagged(l, a, "name = %s" % quote(name))

@@ -11,6 +11,7 @@ from ..mlir import Function
 from .control import inner_jaxprs, run_closed
 from .lower import Lowering, Stack
 from .rules import rule, takes_stacks
+from .tags import OFFLOADED, in_host_memory, tagged
 from .types import element_of
 
 LONGEST_UNROLLED = 4096
@@ -110,6 +111,10 @@ class LoopBody(Lowering):
     def like(self, value, drop=0):
         return self.function.argument(value.shape[drop:], value.element)
 
+    def offloads(self, number):
+        """What an iteration offloads is a part of a stack, which is offloaded."""
+        return False
+
     def take(self, value):
         """A value from outside. The body makes constants itself, so it knows their numbers."""
         number = self.outer.function.splats.get(value.name)
@@ -160,7 +165,11 @@ def _keep(l, closed, constants, carry, stacks, length, reverse, refuses_run_time
     found = iter(l.function.loop(body.function, length, reverse, changing(carry), invariants, stacks, made))
     carry = [next(found) if changed else v for v, changed in zip(carry, changes)]
     found = dict(zip(stacked, found))
-    return carry + [found[v.name] for v in results[count:]]
+    stacks = [found[v.name] for v in results[count:]]
+    for number, var in enumerate(jaxpr.outvars[count:]):
+        if in_host_memory(var.aval) and not isinstance(l, LoopBody):
+            stacks[number] = tagged(l, stacks[number], OFFLOADED)
+    return carry + stacks
 
 
 def iterate(l, closed, constants, carry, stacks, length, reverse=False):

@@ -19,6 +19,7 @@ from ..mlir import Function, Value, quote
 from .keys import on_words
 from .rules import RULES
 from .stable import REAL_ONLY, through_stablehlo
+from .tags import in_host_memory
 from .types import element_of, is_integer, is_key, physical
 
 LARGEST_CONSTANT = 256
@@ -116,6 +117,10 @@ class Lowering:
         """Shape, dtype and element of an operand."""
         shape, dtype = physical(self.eqn.invars[number].aval)
         return shape, dtype, element_of(dtype)
+
+    def offloads(self, number):
+        """Whether a result of the operation is in the memory of the host, but not what it is made of."""
+        return in_host_memory(self.eqn.outvars[number].aval) and not in_host_memory(self.eqn.invars[number].aval)
 
     def result(self, number=0):
         shape, dtype = physical(self.eqn.outvars[number].aval)
