@@ -74,8 +74,8 @@ class GradientTest(unittest.TestCase):
             return jnp.sum(y ** 2) + rest["sum"] ** 2 + jnp.sum(floored(x @ w, 2) ** 2)
 
         self.check(loss, self.w, self.x)
-        self.check(lambda w, x: loss(w, jax.lax.scan(lambda c, _: (applied(jnp.sin, c @ w, 0.5)[0], None), x, length=5)[0]),
-                   self.w, self.x)
+        self.check(lambda w, x: loss(w, jax.lax.scan(
+            lambda c, _: (applied(jnp.sin, c @ w, 0.5)[0], None), x, length=5)[0]), self.w, self.x)
 
     def test_custom_jvp(self):
         @jax.custom_jvp

@@ -66,10 +66,10 @@ def _warn_of_numbers(model):
         for name, value in found.items():
             old = module.__dict__.get(name)
             if isinstance(old, (int, float)) and value.is_python_constant() and value.as_python_constant() != old:
-                warnings.warn("the model changes its number '%s' in a call, from %r to %r, which a step would not do: it "
-                              "has %r built in. A buffer would be updated" % (
-                                  "%s.%s" % (path, name) if path else name, old, value.as_python_constant(), old),
-                              stacklevel=2)
+                warnings.warn(
+                    "the model changes its number '%s' in a call, from %r to %r, which a step would not do: it has %r "
+                    "built in. A buffer would be updated" % (
+                        "%s.%s" % (path, name) if path else name, old, value.as_python_constant(), old), stacklevel=2)
 
 
 def _write_assigned(model, graph):
