@@ -44,11 +44,18 @@ private:
 // Over arguments
 //===----------------------------------------------------------------------===//
 
-/// The operands of `task` that are `root` or views of it.
+/// The operands of `task` that are `root` or views of it. A loop of layers has
+/// thousands of operands, of which each has few readers.
 static unsigned countReads(TaskOp task, Value root) {
-  return llvm::count_if(task.getOperands(), [&](Value operand) {
-    return getViewRoot(operand) == root;
-  });
+  unsigned reads = 0;
+  SmallVector<Value> values = {root};
+  while (!values.empty())
+    for (Operation *user : values.pop_back_val().getUsers())
+      if (user == task)
+        ++reads;
+      else if (isViewOp(user))
+        values.push_back(user->getResult(0));
+  return reads;
 }
 
 std::optional<unsigned>
