@@ -1,4 +1,4 @@
-"""Writes a model of equal layers and its manifest: layers.py KIND LAYERS FILE. Files are FILE.mlir and FILE.json.
+"""Writes a model of equal layers and its manifest: layers.py KIND LAYERS FILE [ROWS]. Files are FILE.mlir and FILE.json.
 
 KINDS: 'residual' has a matrix, a vector and a constant in each layer, and a scale that all share; 'pair' carries two
 values, and returns those of all layers; 'stages' has two chains of layers of different widths."""
@@ -7,7 +7,7 @@ import json
 import sys
 
 kind, layers, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-ROWS = 8
+ROWS = int(sys.argv[4]) if len(sys.argv) > 4 else 8
 args, lines, results, fills = [], [], [], []
 count = 0
 

@@ -63,6 +63,23 @@ llvm::Error keepStacks(LoopPair pair, llvm::ArrayRef<unsigned> kept,
                        mlir::ModuleOp module, MadeBodies &bodies,
                        llvm::SetVector<mlir::Operation *> &symbols);
 
+/// The tasks that run the reverse loop of a pair that was split: its first
+/// iterations, and those behind them.
+struct SplitPair {
+  TaskOp early, late;
+};
+
+/// Whether `pair` can be split: its loops run a known number of iterations, and
+/// all that is sliced or stacked for others than themselves is in lists.
+bool maySplit(const LoopPair &pair);
+
+/// Lets two tasks each run the loops of `pair`, which can be split: the forward
+/// loop its first `late` iterations and the others, and the reverse loop these
+/// others and the last `late`. What is made for it is put into `module` and
+/// `symbols`.
+SplitPair splitPair(LoopPair pair, int64_t late, mlir::ModuleOp module,
+                    llvm::SetVector<mlir::Operation *> &symbols);
+
 /// Ever fewer of the stacks of `pair` of which an iteration can make all others
 /// without those before it, as numbers of results of the forward loop. What is
 /// dropped first costs the least time for its bytes.

@@ -9,6 +9,8 @@
 #include "Tuning.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace remat;
 using planning::BudgetRequest;
@@ -25,7 +27,7 @@ public:
     limit = options.solver.timeLimitSeconds;
   }
 
-  llvm::Expected<GraphPlan> run(GraphOp graph, PlannedGraph *planned);
+  llvm::Expected<GraphPlan> run(PlannedGraph *planned);
 
 private:
   bool isSmallest() const {
@@ -34,10 +36,10 @@ private:
   bool isOver() const;
   void shareTime(unsigned plans);
   llvm::Error add(GraphOp graph);
-  llvm::Error addLevel(GraphOp graph, unsigned level, int64_t fewer);
-  llvm::Error searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
-                           unsigned numLater);
-  llvm::Error search(GraphOp graph);
+  llvm::Error addChoice(const LoopChoice &choice);
+  llvm::Expected<std::optional<int64_t>> findSplit(unsigned level);
+  llvm::Error searchLevels(ArrayRef<unsigned> levels, unsigned numLater);
+  llvm::Error search();
   bool isHopeless(GraphOp copy, unsigned level);
   llvm::Expected<bool> addStored(GraphOp graph);
 
@@ -145,12 +147,13 @@ bool LoopSearch::isHopeless(GraphOp copy, unsigned level) {
          slots.getLeastArena(copy) > options.budget.bytes;
 }
 
-/// Plans the copy of a level whose bodies take `fewer` bytes less.
-llvm::Error LoopSearch::addLevel(GraphOp graph, unsigned level, int64_t fewer) {
+/// Plans the copy of a choice.
+llvm::Error LoopSearch::addChoice(const LoopChoice &choice) {
   hasPlan = isBest = false;
   excess = 0;
+  unsigned level = choice.level;
   llvm::Expected<GraphOp> copy =
-      level == 0 && fewer == 0 ? slots.getWhole() : slots.make(level, fewer);
+      level == 0 && choice.fewer == 0 ? slots.getWhole() : slots.make(choice);
   if (!copy)
     return copy.takeError();
   if (isHopeless(*copy, level))
@@ -158,7 +161,8 @@ llvm::Error LoopSearch::addLevel(GraphOp graph, unsigned level, int64_t fewer) {
   llvm::Error error = add(*copy);
   if (isBest || hasStored) {
     best->loopLevel = level;
-    best->loopFewer = fewer;
+    best->loopFewer = choice.fewer;
+    best->loopSplit = choice.split;
   }
   // Checkpoints are a plan, too, that of Revolve.
   if (isBest && slots.hasCheckpoints(level) &&
@@ -168,9 +172,55 @@ llvm::Error LoopSearch::addLevel(GraphOp graph, unsigned level, int64_t fewer) {
   return error;
 }
 
+/// The fewest iterations that have to be of `level`, where those before them
+/// are of the level before, so that what loops keep fits into the budget. Found
+/// by interpolation.
+llvm::Expected<std::optional<int64_t>> LoopSearch::findSplit(unsigned level) {
+  PlanOptions unlimited = options;
+  unlimited.budget = BudgetRequest();
+  auto count = [&](const LoopChoice &choice) -> llvm::Expected<int64_t> {
+    llvm::Expected<GraphOp> copy =
+        choice.level == 0 ? slots.getWhole() : slots.make(choice);
+    if (!copy)
+      return copy.takeError();
+    llvm::Expected<GraphPlan> plan = findPlanOf(*copy, unlimited, nullptr);
+    if (!plan)
+      return plan.takeError();
+    return plan->arenaBytes;
+  };
+  int64_t budget = options.budget.bytes;
+  int64_t few = 0, many = slots.getMostSplits();
+  llvm::Expected<int64_t> bytesOfFew = count({level - 1, 0, 0});
+  if (!bytesOfFew)
+    return bytesOfFew.takeError();
+  llvm::Expected<int64_t> bytesOfMany = count({level, 0, 0});
+  if (!bytesOfMany)
+    return bytesOfMany.takeError();
+  // A plan that computes something again does not depend on this alone.
+  if (*bytesOfFew <= budget || *bytesOfMany > budget)
+    return std::nullopt;
+  std::optional<int64_t> found;
+  for (unsigned trial = 0;
+       trial < LoopTuning::mostSplitTrials && many - few > 1; ++trial) {
+    double share = double(*bytesOfFew - budget) /
+                   double(std::max<int64_t>(*bytesOfFew - *bytesOfMany, 1));
+    int64_t late =
+        std::clamp(few + int64_t(std::ceil(share * double(many - few))),
+                   few + 1, many - 1);
+    llvm::Expected<int64_t> bytes = count({level, 0, late});
+    if (!bytes)
+      return bytes.takeError();
+    if (*bytes <= budget)
+      found = late;
+    (*bytes <= budget ? many : few) = late;
+    (*bytes <= budget ? bytesOfMany : bytesOfFew) = *bytes;
+  }
+  return found;
+}
+
 /// Plans the copies of `levels`, which keep ever less, or ever more if that is
 /// asked for which keeps the least. Behind them come `numLater` others.
-llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
+llvm::Error LoopSearch::searchLevels(ArrayRef<unsigned> levels,
                                      unsigned numLater) {
   unsigned withoutGain = 0;
   for (auto [step, level] : llvm::enumerate(levels)) {
@@ -188,12 +238,22 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
     shareTime(plansLeft);
     if (isOver())
       break;
-    if (llvm::Error error = addLevel(graph, level, 0))
+    if (llvm::Error error = addChoice({level, 0, 0}))
       return error;
     bool isGain = isBest;
     // Fewer stacks than are needed cost more.
     bool isSlower =
         slots.isOnHost(level) ? hasPlan && !isBest : best && !isBest;
+    // Some iterations may keep more.
+    if (isBest && level > 0 && slots.maySplitLevel(level) && !hasStored &&
+        options.budget.kind == BudgetRequest::Kind::Bytes) {
+      llvm::Expected<std::optional<int64_t>> split = findSplit(level);
+      if (!split)
+        return split.takeError();
+      if (*split)
+        if (llvm::Error error = addChoice({level, 0, **split}))
+          return error;
+    }
     if (hasStored || (isSlower && !isSmallest() && !stored))
       break;
     shareTime(plansLeft - 1);
@@ -205,7 +265,7 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
     if (isSmallest() || stored)
       smaller.push_back(INT64_MAX);
     for (int64_t fewer : smaller) {
-      if (llvm::Error error = addLevel(graph, level, fewer))
+      if (llvm::Error error = addChoice({level, fewer, 0}))
         return error;
       isGain |= isBest;
       if (hasStored)
@@ -216,12 +276,15 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
   return llvm::Error::success();
 }
 
-llvm::Error LoopSearch::search(GraphOp graph) {
+llvm::Error LoopSearch::search() {
   unsigned numLevels = slots.getNumLevels();
   // A stored plan says of which copy it is. Those of other copies may be it,
   // too.
   if (stored && stored->loopLevel <= numLevels + slots.getNumHostLevels()) {
-    llvm::Error error = addLevel(graph, stored->loopLevel, stored->loopFewer);
+    bool isSplit = slots.maySplitLevel(stored->loopLevel) &&
+                   stored->loopSplit < slots.getMostSplits();
+    llvm::Error error = addChoice({stored->loopLevel, stored->loopFewer,
+                                   isSplit ? stored->loopSplit : 0});
     if (error || hasStored)
       return error;
   }
@@ -232,14 +295,13 @@ llvm::Error LoopSearch::search(GraphOp graph) {
     std::reverse(levels.begin(), levels.end());
     std::reverse(onHost.begin(), onHost.end());
   }
-  if (llvm::Error error = searchLevels(graph, levels, onHost.size()))
+  if (llvm::Error error = searchLevels(levels, onHost.size()))
     return error;
   return hasStored ? llvm::Error::success()
-                   : searchLevels(graph, onHost, /*numLater=*/0);
+                   : searchLevels(onHost, /*numLater=*/0);
 }
 
-llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
-                                          PlannedGraph *planned) {
+llvm::Expected<GraphPlan> LoopSearch::run(PlannedGraph *planned) {
   // Percentages mean the same for all.
   PlanOptions unlimited = options;
   unlimited.budget = BudgetRequest();
@@ -252,7 +314,7 @@ llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
   if (options.budget.kind == BudgetRequest::Kind::Percent)
     options.budget = {BudgetRequest::Kind::Bytes,
                       options.budget.resolve(whole->saveAllPeak)};
-  if (llvm::Error error = search(graph))
+  if (llvm::Error error = search())
     return std::move(error);
   // Says that the stored plan is of another graph.
   if (stored && !hasStored) {
@@ -280,5 +342,5 @@ llvm::Expected<GraphPlan> remat::findLoopPlan(GraphOp graph,
     llvm::Expected<GraphOp> whole = slots.getWhole();
     return whole ? findPlanOf(*whole, options, planned) : whole.takeError();
   }
-  return LoopSearch(options, slots, planned != nullptr).run(graph, planned);
+  return LoopSearch(options, slots, planned != nullptr).run(planned);
 }

@@ -79,6 +79,8 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
       continue;
     numThinnings =
         std::max<unsigned>(numThinnings, findThinnings(*pair).size());
+    if (maySplit(*pair))
+      mostSplits = std::max<int64_t>(mostSplits, findLoop(task).getCount());
     if (pair->updatesShared)
       continue;
     int64_t count = findLoop(task).getCount();
@@ -176,9 +178,35 @@ void LoopSlots::keepSymbols(const LoopPair &pair) {
   }
 }
 
+/// Splits the pairs of `copy` that can be split, in the proportion of `late` to
+/// the most splits. Returns the numbers of the tasks that run the first
+/// iterations of reverse loops.
+DenseSet<int64_t> LoopSlots::split(GraphOp copy, int64_t late) {
+  DenseSet<int64_t> early;
+  if (late <= 0)
+    return early;
+  for (Operation &op : llvm::make_early_inc_range(copy.getBody().front())) {
+    auto task = dyn_cast<TaskOp>(op);
+    std::optional<LoopPair> pair;
+    if (task && findLoop(task))
+      pair = findPair(task);
+    if (!pair || !maySplit(*pair))
+      continue;
+    keepSymbols(*pair);
+    int64_t count = findLoop(task).getCount();
+    int64_t own = std::clamp<int64_t>(multiplyCounts(count, late) / mostSplits,
+                                      1, count - 1);
+    early.insert(int64_t(
+        splitPair(std::move(*pair), own, module, symbols).early.getId()));
+  }
+  return early;
+}
+
 /// Lets the pairs of `copy` have the stacks of a level; those that have fewer
-/// levels, the fewest stacks.
-llvm::Error LoopSlots::thin(GraphOp copy, unsigned level) {
+/// levels, the fewest stacks. The tasks whose numbers are in `before` are of
+/// the level before.
+llvm::Error LoopSlots::thin(GraphOp copy, unsigned level,
+                            const DenseSet<int64_t> &before) {
   if (level == 0)
     return llvm::Error::success();
   // Tasks are replaced; their numbers stay.
@@ -195,10 +223,12 @@ llvm::Error LoopSlots::thin(GraphOp copy, unsigned level) {
       pair = findPair(*task);
     auto thinnings =
         pair ? findThinnings(*pair) : SmallVector<SmallVector<unsigned>>();
-    if (thinnings.empty())
+    size_t number = std::min<size_t>(level, thinnings.size());
+    if (number > 0 && before.contains(id))
+      --number;
+    if (number-- == 0)
       continue;
     keepSymbols(*pair);
-    size_t number = std::min<size_t>(level, thinnings.size()) - 1;
     if (llvm::Error error = keepStacks(std::move(*pair), thinnings[number],
                                        module, bodies, symbols))
       return error;
@@ -223,7 +253,8 @@ llvm::Error LoopSlots::keepCheckpoints(GraphOp copy, unsigned level) {
   return llvm::Error::success();
 }
 
-llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
+llvm::Expected<GraphOp> LoopSlots::make(const LoopChoice &choice) {
+  auto [level, fewer, late] = choice;
   decisions.clear();
   GraphOp copy = graph.clone();
   graph->getBlock()->getOperations().insert(graph->getIterator(), copy);
@@ -232,7 +263,8 @@ llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
     if (llvm::Error error = keepCheckpoints(copy, level))
       return std::move(error);
   // Of pairs without checkpoints, those with the fewest stacks.
-  if (llvm::Error error = thin(copy, std::min(level, numThinnings)))
+  if (llvm::Error error =
+          thin(copy, std::min(level, numThinnings), split(copy, late)))
     return std::move(error);
   leastArenas[copy] = countLeastArena(copy);
   if (maySpread)
@@ -258,7 +290,7 @@ llvm::Expected<GraphOp> LoopSlots::getWhole() {
   if (!maySpread)
     return graph;
   if (!whole)
-    if (llvm::Error error = make(/*level=*/0, /*fewer=*/0).moveInto(whole))
+    if (llvm::Error error = make({}).moveInto(whole))
       return std::move(error);
   return whole;
 }

@@ -12,6 +12,19 @@
 
 namespace remat {
 
+/// What the loops of a copy keep.
+struct LoopChoice {
+  /// 0 for all stacks.
+  unsigned level = 0;
+  /// By how many bytes the arenas of bodies are smaller.
+  int64_t fewer = 0;
+  /// Of loops that can be split, how many of the iterations that the reverse
+  /// loop comes to last are of this level, in parts of
+  /// `LoopSlots::getMostSplits`; the others are of the level before. 0 if all
+  /// iterations are of this level.
+  int64_t split = 0;
+};
+
 /// Copies of a graph whose reverse loops keep checkpoints in place of stacks
 /// and run the other loops' iterations again. Bodies and kernels that they need
 /// are put into the module.
@@ -48,15 +61,24 @@ public:
   /// Whether the graph has loops at all.
   bool hasLoops() const { return isLooping; }
 
-  /// The copy for `level`: level 0 has all stacks, the next ones ever fewer, of
-  /// which iterations make the others, then comes a checkpoint for each
+  /// The iterations of the longest loop that can be split, or 0.
+  int64_t getMostSplits() const { return mostSplits; }
+
+  /// Whether the loops of a level can be split from those of the level before.
+  bool maySplitLevel(unsigned level) const {
+    return mostSplits > 1 && level > 0 && level <= numThinnings;
+  }
+
+  /// The copy for a choice: level 0 has all stacks, the next ones ever fewer,
+  /// of which iterations make the others, then comes a checkpoint for each
   /// iteration, and at each further level half of those of the one before; then
   /// those with checkpoints in host memory, at each a quarter in the arena.
   /// Bodies are planned with arenas that are smaller by `fewer` bytes, or as
-  /// small as they can be. The copy stands beside the graph and has its name.
+  /// small as they can be. Only levels without checkpoints can be split. The
+  /// copy stands beside the graph and has its name.
   /// Elements of stacks that may lie in buffers of results are values of their
   /// own in it.
-  llvm::Expected<GraphOp> make(unsigned level, int64_t fewer);
+  llvm::Expected<GraphOp> make(const LoopChoice &choice);
 
   /// What was decided in the bodies that were planned for the last copy.
   llvm::ArrayRef<TaskDecision> getDecisions() const { return decisions; }
@@ -68,7 +90,9 @@ public:
 private:
   int64_t countLeastArena(GraphOp copy);
   llvm::Error replan(TaskOp task, int64_t fewer);
-  llvm::Error thin(GraphOp copy, unsigned level);
+  llvm::DenseSet<int64_t> split(GraphOp copy, int64_t late);
+  llvm::Error thin(GraphOp copy, unsigned level,
+                   const llvm::DenseSet<int64_t> &before = {});
   llvm::Error keepCheckpoints(GraphOp copy, unsigned level);
   void keepSymbols(const LoopPair &pair);
 
@@ -84,6 +108,7 @@ private:
   llvm::DenseMap<mlir::Operation *, int64_t> leastArenas;
   mlir::ModuleOp module;
   unsigned numLevels = 0, numThinnings = 0, numHostLevels = 0;
+  int64_t mostSplits = 0;
   /// Unset if values must not go to the host.
   std::optional<HostLink> link;
   llvm::SmallVector<GraphOp> copies;

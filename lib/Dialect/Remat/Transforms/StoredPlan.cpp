@@ -91,7 +91,8 @@ json::Value remat::toJson(const GraphPlan &plan) {
   object["arena_bytes"] = plan.arenaBytes;
   if (plan.loopLevel != 0 || plan.loopFewer != 0)
     object["loops"] = json::Object{{"level", int64_t(plan.loopLevel)},
-                                   {"fewer_bytes", plan.loopFewer}};
+                                   {"fewer_bytes", plan.loopFewer},
+                                   {"split", plan.loopSplit}};
   return schedule;
 }
 
@@ -157,16 +158,19 @@ Error remat::readStoredPlan(StringRef text, PlanOptions &options) {
   }
   if (const json::Value *loops = root->get("loops")) {
     const json::Object *object = loops->getAsObject();
-    std::optional<int64_t> level, fewer;
+    std::optional<int64_t> level, fewer, split;
     if (object) {
       level = object->getInteger("level");
       fewer = object->getInteger("fewer_bytes");
+      split = object->getInteger("split");
     }
-    if (!level || *level < 0 || *level > UINT32_MAX || !fewer || *fewer < 0)
+    if (!level || *level < 0 || *level > UINT32_MAX || !fewer || *fewer < 0 ||
+        !split || *split < 0)
       return createStringError("expected 'loops' with integers of 0 or more "
-                               "as 'level' and 'fewer_bytes'");
+                               "as 'level', 'fewer_bytes' and 'split'");
     stored->loopLevel = static_cast<unsigned>(*level);
     stored->loopFewer = *fewer;
+    stored->loopSplit = *split;
   }
   const json::Object *texts = root->getObject("options");
   if (!texts)

@@ -59,6 +59,9 @@ struct LoopTuning {
   /// Choices one after the other that make the smallest arena no smaller, until
   /// no more are planned.
   static constexpr unsigned mostWithoutGain = 3;
+  /// Plans without a budget by which the place is found where loops are split:
+  /// bytes are nearly proportional to the iterations of either part.
+  static constexpr unsigned mostSplitTrials = 4;
   /// Elements of stacks have buffers of their own if they are a hundredth of
   /// what an iteration stacks: each buffer is one more to plan and to place.
   static constexpr int64_t leastSpread = 100;

@@ -102,9 +102,10 @@ struct GraphPlan {
   /// How many layers are iterations of loops, by `fold-layers`.
   int64_t foldedLayers = 0;
   /// Of which copy of a graph with loops this is a plan: what the loops keep,
-  /// and by how many bytes their bodies have smaller arenas.
+  /// by how many bytes their bodies have smaller arenas, and how many of the
+  /// iterations keep that, if others keep more.
   unsigned loopLevel = 0;
-  int64_t loopFewer = 0;
+  int64_t loopFewer = 0, loopSplit = 0;
   /// Of results that wait or come back, in the order of the graph, if they are
   /// listed and the plan is applied.
   std::vector<TaskDecision> decisions;

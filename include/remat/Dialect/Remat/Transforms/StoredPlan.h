@@ -32,7 +32,7 @@ struct StoredPlan {
   int64_t peakBytes = 0, arenaBytes = 0;
   /// See GraphPlan.
   unsigned loopLevel = 0;
-  int64_t loopFewer = 0;
+  int64_t loopFewer = 0, loopSplit = 0;
   /// The object of the file, as text.
   std::string text;
 
