@@ -5,14 +5,15 @@
 // DEFINE: %{derivative} = --remat-differentiate=mode=reverse --canonicalize --cse --remat-simplify-loops
 
 // 20 iterations, of each of which two values of 64 bytes are stacked. With a
-// little less memory one of them stays, of which the reverse loop makes the
-// other, then there is a checkpoint of the state for each iteration, and with the
+// little less memory one of them stays of the first iterations, of which the
+// reverse loop makes the other; with half of it, of all. Then there is a checkpoint of the state for each iteration, and with the
 // least so few that each iteration runs again eight times at most. What the loop
 // stacked for its derivative alone is then gone; the reverse loop makes it from
 // the states.
 
 // RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=100%% | FileCheck %t/cell.mlir --check-prefix=ALL
-// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=80%% | FileCheck %t/cell.mlir --check-prefix=THIN
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=80%% | FileCheck %t/cell.mlir --check-prefix=SPLIT
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=54%% | FileCheck %t/cell.mlir --check-prefix=THIN
 // RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=40%% | FileCheck %t/cell.mlir --check-prefixes=SOME,FEW
 // RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=min | FileCheck %t/cell.mlir --check-prefixes=ONE,FEW
 // RUN: not remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=64 2>&1 | FileCheck %t/cell.mlir --check-prefix=NONE
@@ -57,6 +58,11 @@
 // ALL-NOT:  again
 // ALL:      remat.loop @cell count 20 carried({{.*}} -> (tensor<16xf32>, tensor<20x16xf32>, tensor<20x16xf32>)
 // ALL:      remat.loop @cell_reverse count 20 reverse
+
+// SPLIT-DAG: remat.loop @cell_short1 count 10 carried({{.*}} -> (tensor<16xf32>, tensor<10x16xf32>)
+// SPLIT-DAG: remat.loop @cell count 10 carried({{.*}} -> (tensor<16xf32>, tensor<10x16xf32>, tensor<10x16xf32>)
+// SPLIT-DAG: remat.loop @cell_reverse count 10 reverse
+// SPLIT-DAG: remat.loop @cell_reverse_again1 count 10 reverse
 
 // THIN-NOT: again @
 // THIN-DAG: remat.loop @cell_short1 count 20 carried(%{{.*}}) invariant(%{{.*}}) sliced() : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<20x16xf32>)
