@@ -98,12 +98,14 @@ remat_status remat_step::loadBody(Table checked, const remat_step &outer,
   return prepare(options, message);
 }
 
-/// Lets the body's arena be in `memory`.
-void remat_step::placeArena(void *memory) {
-  if (memory == arena.get())
+/// Lets the body's arena be in `memory`, and that on the host in `hosts`.
+void remat_step::placeArena(void *memory, void *hosts) {
+  if (memory == arena.get() && (!hosts || hosts == host.get()))
     return;
   arena.borrow(memory);
+  host.borrow(hosts);
   stateMemory = arena.get();
+  hostMemory = host.get();
   for (const Supplied &place : placed)
     pointers[place.pointer] = address(table.buffers[place.buffer]);
 }
@@ -196,12 +198,13 @@ LoopRunner::LoopRunner(remat_step &step, uint32_t index)
   if (entry.host_workspace != REMAT_NONE)
     hostWorkspace = static_cast<char *>(workspaces[hasWorkspace]);
   // Without a workspace nothing is in the arena, wherever that is.
-  if (!hasWorkspace)
+  if (!hasWorkspace && !hostWorkspace)
     return;
-  workspace = static_cast<char *>(workspaces[0]);
-  body.placeArena(workspace);
-  if (advancing)
-    advancing->placeArena(workspace);
+  if (hasWorkspace)
+    workspace = static_cast<char *>(workspaces[0]);
+  for (remat_step *run : {&body, advancing})
+    if (run)
+      run->placeArena(workspace ? workspace : run->arena.get(), hostWorkspace);
 }
 
 /// Places what is in the same place in all iterations, and brings what is
@@ -389,7 +392,8 @@ remat_status LoopRunner::runReversal() {
   int64_t period = loop.host_slots > 0 ? std::min(loop.period, trips) : trips;
   int64_t segments = trips > 0 ? segmentsOf(trips, period) : 0;
   auto placeOf = [&](int64_t slot) {
-    return hostWorkspace + static_cast<uint64_t>(slot - 1) * parts.slotBytes;
+    return hostWorkspace + parts.hostSlots +
+           static_cast<uint64_t>(slot - 1) * parts.slotBytes;
   };
   auto stageAt = [&](unsigned stage) {
     return workspace + parts.stages + stage * parts.slotBytes;
@@ -482,6 +486,7 @@ remat_status LoopRunner::runBody(remat_step &ran, int64_t iteration,
   // Else the check may have failed in an iteration before this one.
   if (status != REMAT_OK && (isSerial || (loop.flags & REMAT_LOOP_WHILE)))
     ran.failedIteration = iteration;
+  step.stats.offloaded_bytes += ran.stats.offloaded_bytes;
   step.stats.executed_entries += ran.stats.executed_entries;
   step.stats.recomputed_entries += ran.stats.recomputed_entries;
   if (step.countsBodyRuns)

@@ -218,7 +218,7 @@ private:
   remat_status runCodec(uint32_t index, void *const *buffers);
   void poison(uint32_t root);
   char *address(const remat_buffer &buffer);
-  void placeArena(void *memory);
+  void placeArena(void *memory, void *hosts);
 
   // On a device: StepDevice.cpp.
   remat_status loadOnDevice(const remat_module &module,

@@ -164,7 +164,8 @@ void remat_step::layOutPointers() {
       bool caller = buffer.space == REMAT_SPACE_ARGUMENT ||
                     buffer.space == REMAT_SPACE_RESULT ||
                     (lasts && callCount() > 1);
-      bool isPlaced = isBody && buffer.space == REMAT_SPACE_ARENA;
+      bool isPlaced = isBody && (buffer.space == REMAT_SPACE_ARENA ||
+                                 buffer.space == REMAT_SPACE_HOST);
       if (isPlaced)
         placed.push_back({pointers.size(), number});
       if (caller)

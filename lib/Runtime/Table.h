@@ -102,8 +102,9 @@ struct LoopWorkspace {
   uint64_t copies, states, otherStates, slots, stages, bytes;
   /// Of one slot.
   uint64_t slotBytes;
-  /// Of the host workspace.
-  uint64_t hostBytes;
+  /// Of the host workspace, and where its slots begin, behind what an iteration
+  /// has there.
+  uint64_t hostBytes, hostSlots;
 };
 /// False if the bytes do not fit 64 bits, or the bodies have not what the loop
 /// carries. `advance` is null if the loop has none.

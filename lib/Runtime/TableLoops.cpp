@@ -55,9 +55,6 @@ bool checkBody(const Table &body, std::string &error) {
   if (body.callBegins.size() != 2)
     return fail(error, "has " + number(body.callBegins.size() - 1) +
                            " calls, expected 1");
-  if (body.header.host_bytes != 0)
-    return fail(error, "has " + number(body.header.host_bytes) +
-                           " bytes on the host, expected 0");
   if (body.header.state_bytes != 0)
     return fail(error, "has a state of " + number(body.header.state_bytes) +
                            " bytes, expected 0");
@@ -495,6 +492,13 @@ bool remat::findLoopWorkspace(const remat_loop &loop, const Table &body,
     return false;
   workspace.states = workspace.otherStates = workspace.slots = end;
   workspace.stages = workspace.bytes = end;
+  workspace.hostBytes = body.header.host_bytes;
+  if (advance)
+    workspace.hostBytes =
+        std::max(workspace.hostBytes, advance->header.host_bytes);
+  if (!alignBytes(workspace.hostBytes, workspace.hostSlots))
+    return false;
+  workspace.hostBytes = workspace.hostSlots;
   if (!advance)
     return true;
   uint64_t states = advance->results.size();

@@ -294,7 +294,8 @@ TEST(LoopErrors, Bodies) {
   Parts(calls).expect("body 0 has 2 calls, expected 1");
   StepTableBuilder host = cellBuilder(false);
   host.addHostBuffer(0, 64);
-  Parts(host).expect("body 0 has 64 bytes on the host, expected 0");
+  Parts(host).expect(
+      "entry 0 has a workspace on the host of 0 bytes, expected at least 64");
   StepTableBuilder state = cellBuilder(false);
   state.setStateBytes(64);
   Parts(state).expect("body 0 has a state of 64 bytes, expected 0");

@@ -70,14 +70,25 @@ int64_t remat::getWorkspaceBytes(LoopOp loop) {
       addCounts(multiplyCounts(states, slots + stages), copiedStates));
 }
 
+/// The body that makes the states of `loop` again, or null.
+static GraphOp findAdvance(LoopOp loop) {
+  return loop.getAdvance() ? SymbolTable::lookupNearestSymbolFrom<GraphOp>(
+                                 loop, loop.getAdvanceAttr())
+                           : GraphOp();
+}
+
 int64_t remat::getHostWorkspaceBytes(LoopOp loop) {
+  GraphOp advance = findAdvance(loop);
+  int64_t inner = findBody(loop).getHostArenaBytes().value_or(0);
+  if (advance)
+    inner = std::max<int64_t>(inner, advance.getHostArenaBytes().value_or(0));
   if (!loop.getHostSlots())
-    return 0;
-  auto advance = SymbolTable::lookupNearestSymbolFrom<GraphOp>(
-      loop, loop.getAdvanceAttr());
+    return inner;
   int64_t segments = segmentsOf(loop.getCount(), getSegment(loop));
-  return multiplyCounts(countBytes(advance, loop.getStateInits()).first,
-                        std::min<int64_t>(*loop.getHostSlots(), segments - 1));
+  return addCounts(
+      inner,
+      multiplyCounts(countBytes(advance, loop.getStateInits()).first,
+                     std::min<int64_t>(*loop.getHostSlots(), segments - 1)));
 }
 
 std::optional<planning::HostSchedule>
@@ -102,16 +113,33 @@ remat::planHostSlots(GraphOp body, GraphOp advance, int64_t count,
   return planning::planHostSlots(loop, link.budget / bytes);
 }
 
+/// What the loops in `body` move to the host in an iteration.
+static int64_t countOffloaded(GraphOp body) {
+  int64_t bytes = 0;
+  if (body && body.getHostArenaBytes().value_or(0) > 0)
+    for (auto task : body.getOps<TaskOp>())
+      if (LoopOp inner = findLoop(task))
+        bytes = addCounts(bytes, getOffloadedBytes(inner));
+  return bytes;
+}
+
 int64_t remat::getOffloadedBytes(LoopOp loop) {
+  GraphOp advance = findAdvance(loop);
+  int64_t count = loop.getCount();
+  int64_t inner = multiplyCounts(countOffloaded(findBody(loop)), count);
+  if (int64_t again = countOffloaded(advance))
+    inner = addCounts(
+        inner,
+        multiplyCounts(again, fewestAdvances(count, *loop.getSlots(),
+                                             loop.getHostSlots().value_or(0),
+                                             loop.getPeriod().value_or(0))));
   if (!loop.getHostSlots())
-    return 0;
-  auto advance = SymbolTable::lookupNearestSymbolFrom<GraphOp>(
-      loop, loop.getAdvanceAttr());
+    return inner;
   int64_t states = countBytes(advance, loop.getStateInits()).first, stored = 0;
   int64_t segments = segmentsOf(loop.getCount(), getSegment(loop));
   LoopReversal reversal(segments,
                         std::min<int64_t>(*loop.getHostSlots() + 1, segments));
   for (LoopAction action; reversal.next(action, cutOfRevolve);)
     stored += action.kind == LoopActionKind::Store && reversal.getSlot() > 0;
-  return multiplyCounts(states, stored);
+  return addCounts(inner, multiplyCounts(states, stored));
 }

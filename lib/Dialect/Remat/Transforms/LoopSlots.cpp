@@ -49,12 +49,12 @@ static int64_t getSlotsBesideHost(int64_t count, unsigned level) {
 static std::optional<HostLink> findLink(GraphOp graph,
                                         const PlanOptions &options) {
   TargetAttr target = getTargetFacts(graph);
-  if (!options.offload || options.linkBandwidth == 0 ||
-      options.hostBudget == 0 || target.getName() != "cpu")
+  int64_t bandwidth =
+      options.offload ? options.linkBandwidth : options.loopLinkBandwidth;
+  if (bandwidth == 0 || options.hostBudget == 0 || target.getName() != "cpu")
     return std::nullopt;
   return HostLink{
-      options.linkBandwidth == targetBandwidth ? target.getLinkBandwidth()
-                                               : options.linkBandwidth,
+      bandwidth == targetBandwidth ? target.getLinkBandwidth() : bandwidth,
       target.getDuplexLink(), options.hostBudget.value_or(INT64_MAX)};
 }
 
@@ -64,8 +64,7 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
     return;
   // What is said of the step's arena is not said of a body's.
   options.solver = given.solver;
-  // The host arena is the step's, too.
-  options.hostBudget = 0;
+  options.offload = false;
   timeLimit = given.solver.timeLimitSeconds;
   link = findLink(graph, given);
   auto kernels = findLoopKernels(module);
@@ -127,6 +126,11 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
   GraphOp smaller = takePlan(body.clone());
   SymbolTable(module).insert(smaller, Block::iterator(body));
   std::vector<TaskDecision> decided;
+  // While a loop moves states of its own, it has the link alone. Else what its
+  // body has on the host is there for one iteration.
+  bool mayUseHost = link && !loop.getHostSlots();
+  options.hostBudget = mayUseHost ? link->budget : 0;
+  options.loopLinkBandwidth = mayUseHost ? link->bytesPerSecond : 0;
   PlanOptions within = options;
   within.budget = {planning::BudgetRequest::Kind::Smallest};
   if (fewer < arena) {

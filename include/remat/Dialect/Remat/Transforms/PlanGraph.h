@@ -42,6 +42,9 @@ struct PlanOptions {
   /// offloading unless a policy asks for it; then the link is that of the
   /// target.
   int64_t linkBandwidth = 0;
+  /// The same where values must not be offloaded, but loops may keep states in
+  /// host memory: in the bodies of other loops, which have no transfers.
+  int64_t loopLinkBandwidth = 0;
   /// Whether tasks may run for the first time in another order than the
   /// graph's.
   bool reorder = false;
