@@ -110,9 +110,8 @@ RematStatus rematModuleGetProfile(RematModule module, RematOptions options,
         if (RematStatus status =
                 makeView(call, state, unwrap(options)->step, step, view))
           return status;
-        giveJson(
-            makeProfile(view.report, view.measured, by, order).toJson(),
-            json);
+        giveJson(makeProfile(view.report, view.measured, by, order).toJson(),
+                 json);
         return REMAT_STATUS_OK;
       });
 }

@@ -459,8 +459,7 @@ remat_status remat_step::runEntry(uint32_t index) {
 /// On a thread of copies, which is beside the pool of threads that compute.
 void remat_step::runBeside(uint32_t index) {
   Ranges::Scope range(entryNames, index);
-  Moment start =
-      flags & REMAT_STEP_PROFILE ? now(/*isBeside=*/true) : Moment();
+  Moment start = flags & REMAT_STEP_PROFILE ? now(/*isBeside=*/true) : Moment();
   void *const *buffers = pointers.data() + prepared[index].firstPointer;
   std::memcpy(buffers[1], buffers[0], copiedBytes(index));
   if (flags & REMAT_STEP_PROFILE)
