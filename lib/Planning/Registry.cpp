@@ -56,6 +56,7 @@ static std::vector<SolverInfo> makeOwnSolvers() {
       {"cut-points", "plans parts that share one value by themselves",
        planCutPoints},
       {"layers", "plans a few of many equal layers for all", planLayers},
+      {"stages", "checkpoints of stages by a dynamic program", planStages},
       {"chain-dp", "dynamic program for chains (Beaumont et al. 2019)",
        planChainDp},
       {"lp-rounding",

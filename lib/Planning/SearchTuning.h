@@ -237,6 +237,19 @@ struct LayersTuning {
   static constexpr double searchShare = 0.5;
 };
 
+/// Checkpoints of stages (StageDp.cpp).
+struct StageDpTuning {
+  /// How many stages the forward phase is cut into.
+  static constexpr uint32_t counts[] = {4, 6, 8, 12, 16, 24, 32, 48};
+  /// What crosses more borders than this is taken to stay.
+  static constexpr uint32_t mostCrossed = 2;
+  /// The program is solved for a budget that is larger by one part in `slack`,
+  /// and plans are made for this many parts of it.
+  static constexpr uint32_t slack = 4, steps = 16;
+  /// Runs in a plan for each op, at most.
+  static constexpr size_t mostRuns = 8;
+};
+
 /// The search over all plans (Exact.cpp). `exactOpLimit` is in Algorithms.h.
 struct ExactTuning {
   /// States, at most. Bounds the memory, at about 150 bytes for each.

@@ -247,6 +247,19 @@ llvm::Expected<Solution> planCutPoints(const Problem &problem,
 llvm::Expected<Solution> planLayers(const Problem &problem,
                                     const SolverOptions &options = {});
 
+/// Cuts the forward phase into a few stages where few bytes cross, and gives
+/// each the ops of the backward phase that read what it makes. Which borders
+/// are kept, which stages run again, and when, is found by the dynamic program
+/// for heterogeneous chains [Beaumont, Eyraud-Dubois, Herrmann, Joly and
+/// Shilova, Optimal checkpointing for heterogeneous chains, 2019], for several
+/// numbers of stages and amounts of memory. Then repairs what does not fit and
+/// takes back what is not needed. Good where so little memory is left that
+/// borders are made again from earlier ones. Heuristic; fails without a budget
+/// or a backward phase, when something other than recomputation may save
+/// memory, and when no plan was found.
+llvm::Expected<Solution> planStages(const Problem &problem,
+                                    const SolverOptions &options = {});
+
 /// The integer program of Checkmate [Jain et al., MLSys 2020, section 4],
 /// solved by HiGHS. It starts from `options.start` or a plan of `planSearch`,
 /// and from `lowerBound`, which may already prove that plan optimal. A program

@@ -67,6 +67,13 @@ struct LoopTuning {
   static constexpr int64_t leastSpread = 100;
 };
 
+/// Plans from checkpoints of stages beside others (Variants.cpp).
+struct StagesTuning {
+  /// How much of the time without recomputation others' plans take in addition,
+  /// at least. With less, single evictions lead to plans that are as good.
+  static constexpr double leastOverhead = 1;
+};
+
 } // namespace remat
 
 #endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_TUNING_H

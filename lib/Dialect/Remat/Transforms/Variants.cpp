@@ -6,6 +6,8 @@
 
 #include "Variants.h"
 
+#include "Tuning.h"
+
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Planning/Releases.h"
 
@@ -77,6 +79,15 @@ Variants::Variants(GraphOp graph, const PlanOptions &options)
           graph, variant, cache, /*mayPack=*/true, /*mayAbsorb=*/false));
     planners.push_back(std::make_unique<GraphPlanner>(graph, variant, cache));
   }
+  if (options.planner != "auto" || asksForOffload(graphProblem.problem))
+    return;
+  PlanOptions byStages = options;
+  byStages.planner = "stages";
+  byStages.reorder = false;
+  byStages.linkBandwidth = 0;
+  planners.push_back(std::make_unique<GraphPlanner>(
+      graph, byStages, cache, /*mayPack=*/false, /*mayAbsorb=*/false));
+  stages = planners.back().get();
 }
 
 llvm::Error Variants::prepare() {
@@ -141,6 +152,13 @@ static bool hasNothingToAbsorb(const planning::Problem &problem,
          !repeatsAbsorbable(problem, plan);
 }
 
+/// Whether so much runs again in `plan` that one from checkpoints of stages is
+/// looked for.
+static bool repeatsMuch(const planning::Solution &solution) {
+  return double(solution.time - solution.baseCost) >
+         StagesTuning::leastOverhead * double(solution.baseCost);
+}
+
 llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
                                       std::optional<double> seconds) {
   // Percentages mean the same for all.
@@ -153,6 +171,9 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
   std::optional<double> left = getSecondsLeft();
   double until = left && seconds ? std::max(*left - *seconds, 0.0) : 0;
   for (auto [number, planner] : llvm::enumerate(planners)) {
+    bool isStages = planner.get() == stages;
+    if (isStages && (isSmallest || (best && !repeatsMuch(best->plan.solution))))
+      continue;
     if (best && !isSmallest &&
         hasNothingToAbsorb(planner->getProblem().problem,
                            best->plan.solution.plan))
@@ -168,8 +189,11 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
         break;
       continue;
     }
-    if (llvm::Error other = keepClosest(found.takeError(), failure))
+    llvm::Error other = keepClosest(found.takeError(), failure);
+    if (other && !isStages)
       return std::move(other);
+    // It is not for every graph.
+    llvm::consumeError(std::move(other));
   }
   if (best) {
     if (llvm::Error error = best->planner->settle(best->plan))

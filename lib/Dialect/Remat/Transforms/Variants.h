@@ -71,6 +71,9 @@ private:
   /// Of all planners.
   planning::PackingCache cache;
   llvm::SmallVector<std::unique_ptr<GraphPlanner>> planners;
+  /// The last of them, if it is one that is asked where the others' plans take
+  /// long.
+  GraphPlanner *stages = nullptr;
 };
 
 /// Finds the plan with all loops as they are, and applies it if `planned` is
