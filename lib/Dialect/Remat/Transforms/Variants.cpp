@@ -85,8 +85,7 @@ Variants::Variants(GraphOp graph, const PlanOptions &options)
   byStages.planner = "stages";
   byStages.reorder = false;
   byStages.linkBandwidth = 0;
-  planners.push_back(std::make_unique<GraphPlanner>(
-      graph, byStages, cache, /*mayPack=*/false, /*mayAbsorb=*/false));
+  planners.push_back(std::make_unique<GraphPlanner>(graph, byStages, cache));
   stages = planners.back().get();
 }
 
