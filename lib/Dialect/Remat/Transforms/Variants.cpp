@@ -171,7 +171,7 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
   double until = left && seconds ? std::max(*left - *seconds, 0.0) : 0;
   for (auto [number, planner] : llvm::enumerate(planners)) {
     bool isStages = planner.get() == stages;
-    if (isStages && (isSmallest || (best && !repeatsMuch(best->plan.solution))))
+    if (isStages && (isSmallest || !best || !repeatsMuch(best->plan.solution)))
       continue;
     if (best && !isSmallest &&
         hasNothingToAbsorb(planner->getProblem().problem,
@@ -188,11 +188,11 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
         break;
       continue;
     }
-    llvm::Error other = keepClosest(found.takeError(), failure);
-    if (other && !isStages)
+    // Stages are not for every graph.
+    if (isStages)
+      llvm::consumeError(found.takeError());
+    else if (llvm::Error other = keepClosest(found.takeError(), failure))
       return std::move(other);
-    // It is not for every graph.
-    llvm::consumeError(std::move(other));
   }
   if (best) {
     if (llvm::Error error = best->planner->settle(best->plan))
