@@ -9,8 +9,8 @@
 #                                                  that are only timed
 #   DIR/gpu.sh [REPORT.json]                       runs them, there, and writes a report (default: DIR/report.json)
 #
-# Exporting needs PyTorch and torch-mlir, compiling ptxas for cubins, running Python with NumPy. If there is PyTorch where
-# it runs, it is timed, too. The exit status is 1 if a check fails or there is no GPU.
+# Exporting needs PyTorch and the Python package remat, compiling ptxas for cubins, running Python with NumPy. If there
+# is PyTorch where it runs, it is timed, too. The exit status is 1 if a check fails or there is no GPU.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -8,6 +8,7 @@ step. A model that is only timed, with its manifest beside it, is not run here, 
 program that runs steps and the libraries that it needs beside the driver go along.
 """
 import json, os, re, shutil, subprocess, sys
+from concurrent.futures import ThreadPoolExecutor
 
 BUDGETS = ["100%", "80%", "min"]
 TIMED_BUDGETS = ["100%", "60%", "min"]
@@ -23,7 +24,7 @@ def call(*command):
     if result.returncode == INFEASIBLE:
         return None
     if result.returncode != 0:
-        sys.exit("%s failed:\n%s" % (" ".join(command), result.stderr))
+        raise RuntimeError("%s failed:\n%s" % (" ".join(command), result.stderr))
     return result.stdout
 
 
@@ -39,18 +40,20 @@ def pack_model(binary, model, directory, is_timed):
         call(os.path.join(binary, "remat-run"), *given, "--outputs=" + expected)
     results = ["%s%d.npy" % (kind, number) for kind in ("result", "vjp") for number in range(len(os.listdir(expected)))
                if os.path.exists(os.path.join(expected, "%s%d.npy" % (kind, number)))]
-    steps = []
-    for budget in TIMED_BUDGETS if is_timed else BUDGETS:
+    def pack_step(budget):
         path = os.path.join(name, "step-%s.so" % budget.strip("%"))
         code = os.path.join(directory, path[:-3] + ".o")
         summary = call(os.path.join(binary, "remat-compile"), *given, "--target=cuda", "--budget=" + budget,
                        "--effort=0.1", *(["--bias-rounding=once"] if is_timed else []), "-o", code)
         if summary is None:
-            continue
+            return None
         call("cc", "-shared", "-o", os.path.join(directory, path), code)
         os.remove(code)
         peak = int(re.search(r"planned peak (\d+) bytes", summary).group(1))
-        steps.append({"budget": budget, "library": path, "planned_peak_bytes": peak})
+        return {"budget": budget, "library": path, "planned_peak_bytes": peak}
+
+    with ThreadPoolExecutor() as pool:
+        steps = [step for step in pool.map(pack_step, TIMED_BUDGETS if is_timed else BUDGETS) if step]
     return {"name": name, "timed": is_timed, "results": results, "steps": steps}
 
 
@@ -72,8 +75,9 @@ def main():
     os.makedirs(directory)
     binary = os.path.join(build, "bin")
     files = [os.path.join(models, name + ".mlir") for name in names]
-    package = {"models": [pack_model(binary, file, directory, is_timed=False) for file in files] +
-               [pack_model(binary, file, directory, is_timed=True) for file in timed]}
+    with ThreadPoolExecutor() as pool:
+        models = list(pool.map(lambda file: pack_model(binary, file, directory, is_timed=file in timed), files + timed))
+    package = {"models": models}
     runner = os.path.join(binary, "remat-run-step")
     shutil.copy(runner, directory)
     for line in call("ldd", runner).splitlines():
@@ -88,4 +92,7 @@ def main():
     print("run %s/gpu.sh on a machine with a GPU" % directory)
 
 
-main()
+try:
+    main()
+except RuntimeError as error:
+    sys.exit(str(error))

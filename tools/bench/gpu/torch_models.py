@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The models that steps are compared with PyTorch on, as PyTorch modules.
 
-usage: torch_models.py export DIR [MODEL...]    writes DIR/MODEL.mlir and its manifest (needs torch and torch-mlir)
+usage: torch_models.py export DIR [MODEL...]    writes DIR/MODEL.mlir and its manifest (needs torch and the package remat)
        torch_models.py measure MODEL [VARIANT...]  runs steps on the GPU, one line of JSON for each variant (needs torch)
 
 The module's parameters are arguments of the exported function, and the manifest says how their elements are made, so that
 no weights are stored. Variants are eager, compiled, compiled with a budget for activations, and with a checkpoint around
-each block. Each runs in a process of its own, as peak bytes count what a process has allocated.
+each block. Each runs in a process of its own, as peak bytes count what a process has allocated. They are compiled at the
+same time and measured one after the other.
 """
 import json, os, subprocess, sys, time
 
@@ -27,19 +28,12 @@ def define_models():
         def __init__(self, width, heads):
             super().__init__()
             self.heads, self.qkv, self.out = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.explicit = False
 
         def forward(self, x):
             batch, length, width = x.shape
             q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2)
                        for part in self.qkv(x).split(width, dim=2))
-            if not self.explicit:
-                mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            else:
-                places = torch.arange(length, device=x.device)
-                scores = (q @ k.transpose(2, 3)) * (width / self.heads)**-0.5
-                scores = scores.masked_fill(places[:, None] < places, float("-inf"))
-                mixed = scores.softmax(3, dtype=torch.float32).to(x.dtype) @ v
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
             return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
 
     class Block(nn.Module):
@@ -145,39 +139,27 @@ def make_fill(name, shape, seed):
 
 
 def export(name, directory):
+    """Writes the model as `remat.torch.export` gives it, with its gradients and without its weights."""
     import torch
-    from torch.func import functional_call
-    from torch_mlir import fx
+    import remat.torch
+    from remat.files import write_files
     make, dtype, data = find_model(name)
-    with torch.device("meta"):
-        module = make().to(dtype)
-    # The exporter would write attention with factors of f32.
-    for part in module.modules():
-        part.explicit = True
-    names = [key for key, _ in module.named_parameters()]
-
-    class Graph(torch.nn.Module):
-
-        def forward(self, *values):
-            return functional_call(module, dict(zip(names, values)), values[len(names):])
-
-    shapes = [(key, list(parameter.shape)) for key, parameter in module.named_parameters()]
-    examples = [torch.zeros(shape, dtype=dtype) for _, shape in shapes]
-    examples += [torch.zeros(shape, dtype=kind) for kind, shape, _ in data]
-    text = str(fx.export_and_import(Graph(), *examples, output_type="linalg-on-tensors", func_name="main"))
-    arguments = [{"name": key, "dtype": str(dtype)[6:], "shape": shape, "role": "param",
-                  "fill": make_fill(key, shape, seed)} for seed, (key, shape) in enumerate(shapes, 1)]
-    for number, (kind, shape, below) in enumerate(data):
-        seed = len(arguments) + 1
-        fill = {"kind": "index", "seed": seed, "below": below} if below else \
-            {"kind": "uniform", "seed": seed, "lo": -1.0, "hi": 1.0}
-        arguments.append({"name": "data%d" % number, "dtype": str(kind)[6:], "shape": shape, "role": "data",
-                          "fill": fill})
-    with open(os.path.join(directory, name + ".mlir"), "w") as file:
-        file.write(text)
-    with open(os.path.join(directory, name + ".json"), "w") as file:
-        json.dump({"model": name, "function": "main", "args": arguments}, file)
-    print("%s: %d arguments" % (name, len(arguments)))
+    module = make().to(dtype)
+    given = [torch.zeros(shape, dtype=kind) for kind, shape, _ in data]
+    exported = remat.torch.export(module, given)
+    manifest = exported.manifest(name, None)
+    kinds = iter(data)
+    for seed, argument in enumerate(manifest["args"], 1):
+        argument.pop("file", None)
+        if argument["role"] == "data":
+            kind, _, below = next(kinds)
+            argument["fill"] = {"kind": "index", "seed": seed, "below": below} if below else \
+                {"kind": "uniform", "seed": seed, "lo": -1.0, "hi": 1.0}
+        else:
+            argument["fill"] = make_fill(argument["name"], argument["shape"], seed)
+    paths = [os.path.join(directory, name + ending) for ending in (".mlir", ".json")]
+    write_files(zip(paths, (exported.text, json.dumps(manifest) + "\n")))
+    print("%s: %d arguments" % (name, len(manifest["args"])))
 
 
 def measure(name, variant):
@@ -207,6 +189,11 @@ def measure(name, variant):
     for _ in range(WARMUP):
         step()
     torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    step()
+    torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     milliseconds = []
     for _ in range(RUNS):
@@ -220,11 +207,14 @@ def measure(name, variant):
 
 def measure_all(name, variants):
     """A record for each variant, or the last line of what went wrong."""
-    for variant in variants:
-        ran = subprocess.run([sys.executable, os.path.abspath(__file__), "measure-one", name, variant],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        lines = [line for line in ran.stdout.splitlines() if line.startswith("{")]
-        error = (ran.stderr.strip().splitlines() or ["status %d" % ran.returncode])[-1]
+    processes = [subprocess.Popen([sys.executable, os.path.abspath(__file__), "measure-one", name, variant],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                 for variant in variants]
+    ready = [process.stdout.readline() for process in processes]
+    for variant, process, is_ready in zip(variants, processes, ready):
+        out, errors = process.communicate("go\n" if is_ready else None)
+        lines = [line for line in out.splitlines() if line.startswith("{")]
+        error = (errors.strip().splitlines() or ["status %d" % process.returncode])[-1]
         yield json.loads(lines[-1]) if lines else {"model": name, "variant": variant, "error": error}
 
 
