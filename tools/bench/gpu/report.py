@@ -5,10 +5,12 @@ usage: report.py DIR REPORT.json
 
 Of each step: results against those of the CPU, the same bits in all runs, under all budgets and with buffers overwritten
 when they die, recomputations against their originals, and measured bytes against planned ones. Where compute-sanitizer
-is, it runs the smallest budgets. Models that are only timed run with their tensors on the device; where PyTorch is, it
-runs them, too. The exit status is 1 if anything falls short.
+is, it runs the smallest budgets. Several models are checked at a time, so times mean something for models that are only
+timed. These run one after the other, with their tensors on the device; where PyTorch is, it runs them, too. The exit
+status is 1 if anything falls short.
 """
 import hashlib, importlib.util, json, os, shutil, subprocess, sys, tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 try:
     import numpy
@@ -84,7 +86,7 @@ def check_model(directory, model, scratch):
                 failures.append("%s with %s: %s" % (what, option, error or "other bits"))
             elif option == "--profile":
                 record["entries"] = checked["entries"]
-        if sanitizer:
+        if sanitizer and step is model["steps"][-1]:
             for tool in ("memcheck", "racecheck"):
                 prefix = (sanitizer, "--error-exitcode=9", "--tool", tool)
                 _, error = run_step(directory, model, step, results, prefix=prefix)
@@ -143,6 +145,16 @@ def time_torch(directory, model):
     return records or [{"model": model["name"], "variant": "torch", "error": ran.stderr.strip()}]
 
 
+def run_model(directory, model, run):
+    """What `run` gives for the model, with arguments in a directory of its own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        model["arguments"] = os.path.join(scratch, "arguments")
+        os.makedirs(model["arguments"])
+        with open(os.path.join(directory, model["name"], "manifest.json")) as file:
+            write_arguments(json.load(file)["args"], model["arguments"])
+        return run(directory, model, scratch)
+
+
 def describe_machine():
     try:
         return subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
@@ -158,19 +170,17 @@ def main():
     with open(os.path.join(directory, "package.json")) as file:
         package = json.load(file)
     report, failures = {"machine": describe_machine(), "steps": [], "torch": []}, []
-    for model in package["models"]:
-        with tempfile.TemporaryDirectory() as scratch:
-            model["arguments"] = os.path.join(scratch, "arguments")
-            os.makedirs(model["arguments"])
-            with open(os.path.join(directory, model["name"], "manifest.json")) as file:
-                write_arguments(json.load(file)["args"], model["arguments"])
-            records, fell_short = (time_model if model["timed"] else check_model)(directory, model, scratch)
+    checked = [model for model in package["models"] if not model["timed"]]
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = list(zip(checked, pool.map(lambda model: run_model(directory, model, check_model), checked)))
+    is_there = not any("no device" in failure for _, (_, found) in outcomes for failure in found)
+    for model in package["models"] if is_there else []:
+        if model["timed"]:
+            outcomes.append((model, run_model(directory, model, time_model)))
+            report["torch"] += time_torch(directory, model)
+    for _, (records, fell_short) in outcomes:
         report["steps"] += records
         failures += fell_short
-        if fell_short and "no device" in fell_short[-1]:
-            break
-        if model["timed"]:
-            report["torch"] += time_torch(directory, model)
     report["failures"] = failures
     with open(path, "w") as file:
         json.dump(report, file, indent=1)
