@@ -197,17 +197,23 @@ class Step:
         """Lets the next call begin behind all that a stream of the GPU, a CUstream as a number, has been given."""
         self._status(self._lib.remat_step_wait(self._step, stream), None)
 
+    def _wait_once(self, stream, streams, step):
+        """`wait`, unless the stream is None or one of those that were waited for."""
+        if stream is not None and stream not in streams:
+            streams.add(stream)
+            self._status(self._lib.remat_step_wait(step or self._step, stream), None)
+
     def _arguments(self, arrays, step=None):
         if len(arrays) != len(self.arguments):
             raise ArgumentError("the step takes %d arguments, got %d; its signature is %s" % (
                 len(self.arguments), len(arrays), self.signature()))
         keep, tensors = [], (lib.Tensor * max(len(arrays), 1))()
+        streams = set()
         for number, array in enumerate(arrays):
             if array is None:  # A call of several that does not use it.
                 continue
             found = self.check_argument(number, array)
-            if found.stream is not None:
-                self._status(self._lib.remat_step_wait(step or self._step, found.stream), None)
+            self._wait_once(found.stream, streams, step)
             tensors[number], dims = descriptor(found.address, found.dtype, found.shape)
             keep.append((found, dims))
         return tensors, keep
@@ -225,7 +231,7 @@ class Step:
     def _results(self, arrays, donors, step=None):
         """Buffers of results: those that are given, those of donated arguments, and new ones."""
         keep, tensors, given = [], (lib.Tensor * max(len(self.results), 1))(), []
-        home = self._home(donors)
+        home, streams = self._home(donors), set()
         for number, info in enumerate(self.results):
             array = arrays[number] if arrays else None
             if array is None:
@@ -235,8 +241,7 @@ class Step:
                 raise ArgumentError("result %d is %s, got a buffer of %s[%s]" % (
                     number, info, found.dtype, "x".join(map(str, found.shape))))
             self._check_place("result %d" % number, found)
-            if found.stream is not None:
-                self._status(self._lib.remat_step_wait(step or self._step, found.stream), None)
+            self._wait_once(found.stream, streams, step)
             tensors[number], dims = descriptor(found.address, found.dtype, found.shape)
             keep.append((found, dims))
             given.append(array)

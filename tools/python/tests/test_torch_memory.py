@@ -9,6 +9,7 @@ from common import needs_torch, rt, torch
 
 if torch is not None:
     import torch.nn as nn
+    from remat.arrays import _view_dlpack, view
     from remat.torch.backend import TorchStep
     from remat.torch.placement import SpareMemory, spare_memory
     from torch.profiler import ProfilerActivity, profile
@@ -135,6 +136,25 @@ class MemoryTest(unittest.TestCase):
         layer.zero_grad()
         compiled(x).sum().backward()
         self.assertLess((layer.weight.grad - x.sum(0)).abs().max(), 1e-5)
+
+    def test_tensors_are_seen_as_by_dlpack(self):
+        """PyTorch is asked for the memory of a tensor, since DLPack takes longer; both say the same."""
+        matrix = torch.arange(12).view(3, 4)
+        tensors = [matrix.to(dtype) for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16,
+                                                  torch.bool, torch.int8, torch.uint8, torch.int16, torch.int32,
+                                                  torch.int64, torch.complex64, torch.complex128)]
+        tensors += [matrix[1:], matrix.t(), matrix[:, 1:2], matrix[:, :0], torch.tensor(1.5), matrix[:1].t(),
+                    nn.Parameter(torch.ones(2))]
+        for tensor in tensors:
+            found, plain = view(tensor), tensor.detach()
+            by_dlpack = _view_dlpack(plain, plain.__dlpack__())
+            for name in ("address", "dtype", "shape", "contiguous", "device", "stream"):
+                if name != "address" or tensor.numel():
+                    self.assertEqual(getattr(found, name), getattr(by_dlpack, name), (name, tensor))
+        for tensor in (torch.ones(2, dtype=torch.complex64).conj(), torch.ones(2, device="meta"),
+                       torch.eye(2).to_sparse()):
+            with self.assertRaises(Exception):
+                view(tensor)
 
 
 if __name__ == "__main__":
