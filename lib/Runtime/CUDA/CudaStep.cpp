@@ -185,14 +185,14 @@ int CudaStep::findDevice(const void *data) {
   Scope scope(*this);
   unsigned type = 0;
   int place = ordinal;
+  int attributes[] = {pointerMemoryType, pointerDevice};
+  void *values[] = {&type, &place};
+  // Memory of the host that the driver does not know is no error to it.
   bool isOnOne = data &&
-                 driver.PointerGetAttribute(&type, pointerMemoryType,
-                                            toDevice(data)) == 0 &&
+                 driver.PointerGetAttributes(2, attributes, values,
+                                             toDevice(data)) == 0 &&
                  type == memoryOfDevice;
-  if (!isOnOne)
-    return -1;
-  driver.PointerGetAttribute(&place, pointerDevice, toDevice(data));
-  return place;
+  return isOnOne ? place : -1;
 }
 
 uint64_t CudaStep::usedBytes() {

@@ -71,7 +71,7 @@ constexpr unsigned memoryOfDevice = 2;
   F(MemFree, "_v2", (DevicePointer))                                           \
   F(MemHostAlloc, "", (void **, size_t, unsigned))                             \
   F(MemFreeHost, "", (void *))                                                 \
-  F(PointerGetAttribute, "", (void *, int, DevicePointer))                     \
+  F(PointerGetAttributes, "", (unsigned, int *, void **, DevicePointer))       \
   F(MemcpyAsync, "", (DevicePointer, DevicePointer, size_t, Stream))           \
   F(MemsetD8Async, "", (DevicePointer, unsigned char, size_t, Stream))         \
   F(StreamCreate, "", (Stream *, unsigned))                                    \

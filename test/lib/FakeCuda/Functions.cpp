@@ -198,22 +198,24 @@ int cuMemFreeHost(void *memory) {
              ? 0
              : invalidValue;
 }
-int cuPointerGetAttribute(void *value, int attribute,
-                          unsigned long long address) {
+int cuPointerGetAttributes(unsigned count, int *attributes, void **values,
+                           unsigned long long address) {
   ENTER
   Block *block = get().findBlock(addressOf(address));
-  if (!block || !block->isLive)
-    return invalidValue;
-  switch (attribute) {
-  case 2:
-    *static_cast<unsigned *>(value) = block->kind == MemoryKind::Device ? 2 : 1;
-    return 0;
-  case 9:
-    *static_cast<int *>(value) = block->device;
-    return 0;
-  default:
-    return invalidValue;
-  }
+  bool isKnown = block && block->isLive;
+  for (unsigned i = 0; i < count; ++i)
+    switch (attributes[i]) {
+    case 2:
+      *static_cast<unsigned *>(values[i]) =
+          !isKnown ? 0 : block->kind == MemoryKind::Device ? 2 : 1;
+      break;
+    case 9:
+      *static_cast<int *>(values[i]) = isKnown ? block->device : -2;
+      break;
+    default:
+      return invalidValue;
+    }
+  return 0;
 }
 
 int cuMemcpyAsync(unsigned long long to, unsigned long long from, size_t bytes,
