@@ -286,6 +286,14 @@ class GradientTest(unittest.TestCase):
         self.check(lambda w, x: -jnp.mean(jax.nn.log_softmax(x @ w)[jnp.arange(3), jnp.array([0, 1, 3])]), self.w,
                    self.x)
 
+    def test_primitives_of_later_versions(self):
+        """Those that JAX has since 0.11; before, they are made of others."""
+        one_minus_square = getattr(jax.lax, "one_minus_square", lambda x: (1 + x) * (1 - x))
+        self.check(lambda w, x: jnp.sum(jnp.log2(1 + (x @ w) ** 2) * jnp.tanh(x @ w)), self.w, self.x)
+        self.check(lambda w, x: jnp.sum(jnp.sin(one_minus_square(x @ w))), self.w, self.x)
+        near = np.float32(1) - np.float32(2) ** -20
+        found, _ = rj.compile(lambda x: one_minus_square(x))(near)
+        self.assertEqual(found, np.float32(near + 1) * np.float32(1 - near))
 
     def test_factors_and_triangular_systems(self):
         from jax.scipy.linalg import cho_factor, cho_solve, solve_triangular

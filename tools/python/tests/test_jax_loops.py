@@ -14,6 +14,7 @@ try:
     import numpy as np
     import remat.jax as rj
     from jax.ad_checkpoint import checkpoint_name
+    from remat.jax.loops import scan_sizes
 except ImportError:
     jax = None
 
@@ -65,7 +66,7 @@ class ScanTest(LoopTestCase):
         tasks = set()
         for length in (300, 2000):
             self.run_as(2, recurrent, random(32, 32) * 0.1, random(32), random(length, 32), argnums=(0, 1, 2),
-                        differentiate=True, unroll_limit=4096)
+                        differentiate=True, unroll_limit=2048)
             tasks.add(self.step.step.plan.tasks)
         self.assertEqual(len(tasks), 1)
 
@@ -73,9 +74,11 @@ class ScanTest(LoopTestCase):
         args = random(8, 8), random(8), random(3, 8)
         self.run_as(0, recurrent, *args, differentiate=True, unroll_limit=4096)
         self.run_as(2, recurrent, *args, differentiate=True)
-        # JAX has 5 operations in an iteration of the loss and 9 in one of its gradient, which count together.
-        self.assertNotIn("remat.loop", rj.export(recurrent, *args, unroll_limit=42).text)
-        self.assertEqual(rj.export(recurrent, *args, unroll_limit=41).text.count("remat.loop"), 2)
+        # Operations in an iteration of the loss and in one of its gradient count together. JAX 0.10 has 5 and 9.
+        (size,) = scan_sizes(jax.make_jaxpr(jax.value_and_grad(recurrent))(*args).jaxpr).values()
+        self.assertGreater(size, 3 * 5)
+        self.assertNotIn("remat.loop", rj.export(recurrent, *args, unroll_limit=size).text)
+        self.assertEqual(rj.export(recurrent, *args, unroll_limit=size - 1).text.count("remat.loop"), 2)
 
     def test_lengths_without_a_loop(self):
         def sums(h, xs):

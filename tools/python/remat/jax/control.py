@@ -31,7 +31,8 @@ def run_closed(l, closed, arguments):
     return l.run(closed, [], arguments)
 
 
-@rule("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint", "custom_lin", "custom_vmap_call")
+@rule("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint", "custom_lin", "custom_vmap_call",
+      "eval_jaxpr")
 @takes_stacks
 def _call(l, *arguments, **params):
     return run_closed(l, params.get("jaxpr", params.get("call_jaxpr", params.get("call"))), arguments)

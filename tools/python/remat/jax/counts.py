@@ -11,7 +11,7 @@ from jax._src.interpreters import partial_eval
 from jax.extend import core as jax_core
 
 MOST_ITERATIONS = 1 << 20
-CALLS = ("jit", "pjit", "closed_call", "core_call", "custom_jvp_call")
+CALLS = ("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "eval_jaxpr")
 OPERATIONS = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "lt": operator.lt, "le": operator.le,
     "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne, "and": operator.and_,

@@ -144,10 +144,10 @@ def _fold(l, name, operands, value):
 
 for _name, _op in {
         "exp": "math.exp", "exp2": "math.exp2", "expm1": "math.expm1", "log": "math.log", "log1p": "math.log1p",
-        "sqrt": "math.sqrt", "rsqrt": "math.rsqrt", "sin": "math.sin", "cos": "math.cos", "tan": "math.tan",
-        "tanh": "math.tanh", "asin": "math.asin", "acos": "math.acos", "atan": "math.atan", "sinh": "math.sinh",
-        "cosh": "math.cosh", "asinh": "math.asinh", "acosh": "math.acosh", "atanh": "math.atanh", "erf": "math.erf",
-        "erfc": "math.erfc", "cbrt": "math.cbrt", "floor": "math.floor", "ceil": "math.ceil"}.items():
+        "log2": "math.log2", "sqrt": "math.sqrt", "rsqrt": "math.rsqrt", "sin": "math.sin", "cos": "math.cos",
+        "tan": "math.tan", "tanh": "math.tanh", "asin": "math.asin", "acos": "math.acos", "atan": "math.atan",
+        "sinh": "math.sinh", "cosh": "math.cosh", "asinh": "math.asinh", "acosh": "math.acosh", "atanh": "math.atanh",
+        "erf": "math.erf", "erfc": "math.erfc", "cbrt": "math.cbrt", "floor": "math.floor", "ceil": "math.ceil"}.items():
     elementwise(_name)(lambda s, a, op=_op: s.op(op, a))
 
 elementwise("add", "add_any")(lambda s, a, b: s.add(a, b))
@@ -159,6 +159,8 @@ elementwise("max")(lambda s, a, b: s.maximum(a, b))
 elementwise("min")(lambda s, a, b: s.minimum(a, b))
 elementwise("neg")(lambda s, a: s.neg(a))
 elementwise("square")(lambda s, a: s.mul(a, a))
+# As JAX lowers it: near 1, 1 - a * a would lose half of the digits.
+elementwise("one_minus_square")(lambda s, a: s.mul(s.add(s.const(1), a), s.sub(s.const(1), a)))
 elementwise("abs")(lambda s, a: s.op("math.absf", a) if s.floats else a if s.unsigned else s.op("math.absi", a))
 elementwise("atan2")(lambda s, a, b: s.op("math.atan2", a, b))
 elementwise("copysign")(lambda s, a, b: s.op("math.copysign", a, b))

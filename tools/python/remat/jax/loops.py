@@ -201,8 +201,16 @@ def _iterate_around(l, *arguments):
     return _keep(l, *arguments, refuses_run_time=False)
 
 
+def _groups(arguments, num_consts=0, num_carry=None, ft_in=None, **_):
+    """The constants, the carried values and the stacks of a scan. Before JAX 0.11 it has the numbers of the first two,
+    since then a tree of all three."""
+    if ft_in is not None:
+        num_consts, num_carry, _ = (len(group) for group in ft_in.unpack())
+    first = num_consts + num_carry
+    return arguments[:num_consts], arguments[num_consts:first], arguments[first:]
+
+
 @rule("scan")
 @takes_stacks
-def _scan(l, *arguments, jaxpr, length, num_carry, reverse, num_consts=0, **_):
-    first = num_consts + num_carry
-    return iterate(l, jaxpr, arguments[:num_consts], arguments[num_consts:first], arguments[first:], length, reverse)
+def _scan(l, *arguments, jaxpr, length, reverse, **params):
+    return iterate(l, jaxpr, *_groups(arguments, **params), length, reverse)
