@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Models that nobody here wrote, small and with random weights: remat's gradients against the framework's.
 
-For each model, the gradients of remat are compared with those of the framework in f64. They may be as wrong as twice
-those of the framework in the model's type, f32 or bf16. Where they are worse in f32, since rounding can put an element
-on the other side of a kink, the same model in f64 decides, which must agree to 1e-8. The measured peak must be the
-planned one. A line says the errors and both peaks. The exit status is 1 if any model fails; -v prints where. A model
-whose library is not installed is skipped.
+For each model, the gradients of remat are compared with those of the framework in f64, which the CPU computes. They
+may be as wrong as twice those of the framework in the model's type, f32 or bf16. Where they are worse in f32, since
+rounding can put an element on the other side of a kink, the same model in f64 decides, which must agree to 1e-8. The
+measured peak must be the planned one. A line says the errors and both peaks. The exit status is 1 if any model fails;
+-v prints where. A model whose library is not installed is skipped. With --device=cuda, the model is on a GPU, and so is
+its step.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -319,11 +320,19 @@ image_model("resnet10t", "resnet10t", 64)
 image_model("convnext", "convnext_atto", depths=(1, 1, 1, 1), dims=(8, 16, 24, 32))
 
 
+def moved(inputs, device):
+    return torch.utils._pytree.tree_map(lambda v: v.to(device) if isinstance(v, torch.Tensor) else v, inputs)
+
+
+def on_host(found):
+    return {name: gradient if gradient is None else gradient.cpu() for name, gradient in found.items()}
+
+
 def wide_error(network, inputs, exact, budget):
     torch._dynamo.reset()
     compiled = torch.compile(network, backend="remat", dynamic=False, options={"budget": budget, "effort": 0.2})
     _, found = gradients(network, compiled, (), {k: widened(v) for k, v in inputs.items()})
-    return worst_error(found, exact)[0]
+    return worst_error(on_host(found), exact)[0]
 
 
 def narrowed(value):
@@ -343,16 +352,20 @@ def run(name, make, options):
     if hasattr(getattr(wide, "config", None), "_experts_implementation"):
         wide.set_experts_implementation("eager")  # PyTorch has no grouped products of f64.
     exact_loss, exact = gradients(wide, wide, (), {k: widened(v) for k, v in inputs.items()})
+    network, inputs = network.to(options.device), moved(inputs, options.device)
+    torch.backends.cudnn.allow_tf32 = False
     own_model = copy.deepcopy(network)
     # In bf16, oneDNN's recurrent layers keep more digits between operations than PyTorch's own, which remat takes.
     with torch.backends.mkldnn.flags(enabled=not is_narrow):
         own_loss, own = gradients(own_model, own_model, (), inputs)
+    own = on_host(own)
     torch._dynamo.reset()
     torch._dynamo.config.allow_rnn = True
     rt.compiled_steps.clear()
     start = time.time()
     compiled = torch.compile(network, backend="remat", dynamic=False, options={"budget": options.budget, "effort": 0.2})
     loss, found = gradients(network, compiled, (), inputs)
+    found = on_host(found)
     seconds = time.time() - start
     # Smaller gradients than this share, such as those of the biases of attention's keys, are the noise of the type.
     share = 1e-2 if is_narrow else 1e-4
@@ -361,7 +374,8 @@ def run(name, make, options):
     steps = list(rt.compiled_steps)
     note = ""
     if error > allowed and not is_narrow:
-        error, allowed, note = wide_error(copy.deepcopy(wide), inputs, exact, options.budget), 1e-8, " in f64"
+        error, allowed, note = wide_error(copy.deepcopy(wide).to(options.device), inputs, exact,
+                                                options.budget), 1e-8, " in f64"
     peaks = [step.memory for step in steps]
     # One number may be right by luck, so it may be wrong by the last place of its type.
     difference = (2 ** -8 if is_narrow else 1e-4) * max(1.0, abs(exact_loss))

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Programs of JAX as people write them, in plain JAX and with flax: remat's gradients against JAX's own.
 
-Gradients are compared with those of JAX in f64. They may be as wrong as twice those of JAX in the program's own types,
-which are f32 or bf16. The measured peak must be the planned one. A line says the errors and both. The exit status is 1
-if any program fails; -v prints where.
+Gradients are compared with those of JAX in f64, which the CPU computes. They may be as wrong as twice those of JAX in
+the program's own types, which are f32 or bf16. The measured peak must be the planned one. A line says the errors and
+both. The exit status is 1 if any program fails; -v prints where. With --device=cuda, JAX and the step are on a GPU.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import functools
+import os
 import sys
 import time
 
+# remat's step has its memory beside that of JAX.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -240,12 +243,14 @@ def worst_error(found, exact, share):
 
 
 def run(name, make, options):
+    jax.config.update("jax_default_device", jax.devices(options.device)[0])
     loss, args, *rest = make()
     has_aux = bool(rest and rest[0])
     whole = jax.value_and_grad(loss, has_aux=has_aux)
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
         exact_value, *exact = jax.jit(whole)(*widened(args))
-    own_value, *own = jax.jit(whole)(*args)
+    with jax.default_matmul_precision("highest"):
+        own_value, *own = jax.jit(whole)(*args)
     start = time.time()
     compiled = rj.compile(loss, budget=options.budget, effort=0.2, has_aux=has_aux)
     value, *found = compiled(*args)
