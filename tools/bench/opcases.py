@@ -9,10 +9,15 @@ printed, one line per case.
 
 usage: opcases.py BIN CASES_DIR [--only=REGEX] [--json=FILE] [--jobs=2]
                   [--modes=forward,vjp] [--options="--budget=min --poison"]
+                  [--package] [--seconds=N]
 
   BIN        directory of remat-run
   CASES_DIR  directory of cases.json and the graphs that it names
   --options  more options for remat-run; poison finds reads of dead buffers
+  --package  compile and run with the Python package `remat` instead, many
+             cases in one process: a GPU has one context for all of them. Then
+             options are those of a step alone, such as --target=cuda
+  --seconds  begin no case after so many seconds
 
 Outcomes of each mode: `ok`; `ok 5x` (within five tolerances, as reassociated
 reductions need); `convention` (the golden follows a convention that the graph
@@ -28,11 +33,14 @@ import base64
 import collections
 import concurrent.futures
 import json
+import multiprocessing
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 import numpy as np
 
@@ -184,9 +192,65 @@ def run_tool(case, modes, inputs, outputs, arguments):
     return None
 
 
+def parse_option(option):
+    """The name and the value of an option of a step, as the package has
+    them."""
+    name, has_value, value = option.removeprefix("--").partition("=")
+    return name.replace("-", "_"), value if has_value else True
+
+
+def run_package(case, modes, inputs, outputs, arguments):
+    """The same as `run_tool` by the Python package."""
+    import remat
+    derivatives = {"vjp", "hvp"} & set(modes)
+    tangents = {"jvp", "hvp"} & set(modes)
+    options = dict(parse_option(o) for o in arguments.options.split())
+    options |= {"differentiate": bool(derivatives), "threads": 1,
+                "cotangents": bool(derivatives), "tangents": bool(tangents)}
+    if len(modes) > 1 or modes != ["forward"]:
+        options["wrt"] = [i for i, entry in enumerate(case["args"])
+                          if entry["diff"]]
+    given = ["arg"] * len(case["args"])
+    made = ["result"] * len(case["results"])
+    if derivatives:
+        given += ["cotangent"] * len(case["cotangents"])
+        made += ["vjp"] * len(case["tangents"])
+    if tangents:
+        given += ["tangent"] * len(case["tangents"])
+        made += ["jvp"] * len(case["results"])
+        made += ["hvp"] * len(case["tangents"]) if derivatives else []
+    try:
+        path = os.path.join(arguments.cases, case["file"])
+        step = remat.compile(path, **options)
+        arrays = [np.load(os.path.join(inputs, f"{name}{number}.npy"))
+                  for name, number in number_each(given)]
+        types = [{"bf16": "<V2"}.get(info.dtype, NUMPY_TYPES[info.dtype])
+                 for info in step.results]
+        results = [np.empty(info.shape, t)
+                   for info, t in zip(step.results, types)]
+        step.run([a.view("<V2") if info.dtype == "bf16" else a
+                  for a, info in zip(arrays, step.arguments)], results)
+    except remat.Error as error:
+        return "refused", str(error).splitlines()[0]
+    os.makedirs(outputs)
+    for (name, number), result in zip(number_each(made), results):
+        stored = result.view("<u2") if result.dtype == "<V2" else result
+        np.save(os.path.join(outputs, f"{name}{number}.npy"), stored)
+    return None
+
+
+def number_each(names):
+    """Each name with how often it was there before."""
+    counts = collections.Counter()
+    for name in names:
+        yield name, counts[name]
+        counts[name] += 1
+
+
 def run_modes(case, modes, inputs, outputs, arguments):
     """Outcome and detail for each of `modes`, from one run if that works."""
-    failure = run_tool(case, modes, inputs, outputs, arguments)
+    run = run_package if arguments.package else run_tool
+    failure = run(case, modes, inputs, outputs, arguments)
     if not failure:
         return {mode: check_mode(case, mode, outputs) for mode in modes}
     if len(modes) == 1 or failure[0] == "crash":
@@ -209,6 +273,44 @@ def run_case(case, arguments):
                          arguments)
 
 
+def serve(connection, arguments):
+    """Runs the cases that come in."""
+    while True:
+        case = connection.recv()
+        try:
+            outcomes = run_case(case, arguments)
+        except Exception as error:  # The other cases still have their turn.
+            outcomes = {mode: ("crash", f"{type(error).__name__}: {error}")
+                        for mode in get_modes(case)}
+        connection.send(outcomes)
+
+
+class Worker(threading.local):
+    """A process for the cases of a thread."""
+
+    connection = None
+
+    def start(self, arguments):
+        context = multiprocessing.get_context("spawn")
+        self.connection, other = context.Pipe()
+        self.process = context.Process(target=serve, args=(other, arguments),
+                                       daemon=True)
+        self.process.start()
+        other.close()
+
+    def run(self, case, arguments):
+        if not self.connection:
+            self.start(arguments)
+        self.connection.send(case)
+        try:
+            return self.connection.recv()
+        except EOFError:
+            self.process.join()
+            self.connection = None
+            failure = "crash", f"exit status {self.process.exitcode}"
+            return {mode: failure for mode in get_modes(case)}
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0],
@@ -223,6 +325,10 @@ def parse_arguments():
     parser.add_argument("--options", default="",
                         help="more options for remat-run")
     parser.add_argument("--json", help="write all outcomes to this file")
+    parser.add_argument("--package", action="store_true",
+                        help="use the Python package in place of remat-run")
+    parser.add_argument("--seconds", type=float, default=float("inf"),
+                        help="begin no case after so long")
     parser.add_argument("--jobs", type=int, default=2,
                         help="cases to run at once")
     return parser.parse_args()
@@ -236,9 +342,19 @@ def main():
     counts = collections.defaultdict(collections.Counter)
     held = 0
     report = []
+    worker, begin = Worker(), time.monotonic()
+
+    def run(case):
+        if time.monotonic() - begin > arguments.seconds:
+            return None
+        if arguments.package:
+            return worker.run(case, arguments)
+        return run_case(case, arguments)
+
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        results = pool.map(lambda case: run_case(case, arguments), cases)
-        for case, outcomes in zip(cases, results):
+        for case, outcomes in zip(cases, pool.map(run, cases)):
+            if outcomes is None:
+                continue
             held += all(outcome.startswith("ok") or outcome == "convention"
                         for outcome, _ in outcomes.values())
             report.append({"name": case["name"], "outcomes": outcomes})
@@ -254,7 +370,9 @@ def main():
     print("".join(f"{word:>12}" for word in ["mode"] + kinds))
     for mode, count in counts.items():
         print(f"{mode:>12}" + "".join(f"{count[kind]:>12}" for kind in kinds))
-    print(f"{held} of {len(cases)} cases hold in all modes")
+    left = len(cases) - len(report)
+    print(f"{held} of {len(report)} cases hold in all modes" +
+          (f", {left} were not tried" if left else ""))
     bad = sum(count["wrong"] + count["crash"] for count in counts.values())
     return 1 if bad else 0
 
