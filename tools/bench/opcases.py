@@ -274,9 +274,12 @@ def run_case(case, arguments):
 
 
 def serve(connection, arguments):
-    """Runs the cases that come in."""
+    """Runs the cases that come in, until there is nobody left to send any."""
     while True:
-        case = connection.recv()
+        try:
+            case = connection.recv()
+        except EOFError:
+            return
         try:
             outcomes = run_case(case, arguments)
         except Exception as error:  # The other cases still have their turn.
