@@ -248,7 +248,8 @@ typedef struct remat_step_stats {
   /// Library calls that had to run on fewer threads, or on our own loops,
   /// because the module's workspace is too small for this machine; on a device,
   /// convolutions that generated code carries out, as the library does not take
-  /// their plans.
+  /// their plans, and matmuls that need more workspace than was planned, which
+  /// they have beside the arena.
   uint64_t degraded_calls;
   uint64_t runs; // successful ones since the step was loaded
   /// Bytes of copies and hashes written for checks and traces.

@@ -141,6 +141,8 @@ private:
   MatmulForm form;
   Object description, lhs, rhs, result;
   Choice choice = {};
+  /// What entries share in the place of workspaces of their own.
+  void *workspace = nullptr;
 };
 
 class Library : public MatmulLibrary {
@@ -371,6 +373,7 @@ bool Matmul::prepare(const MatmulLimits &limits, std::string &error) {
     error = "cuBLASLt does not take a matmul with these strides or types";
     return false;
   }
+  workspace = limits.workspace;
   bool isF64 = matmul.a_dtype == REMAT_F64;
   int compute = isF64 ? int(computeF64) : int(computeF32);
   if (matmul.a_dtype == REMAT_F32 && limits.allowsTf32)
@@ -441,10 +444,11 @@ bool Matmul::run(const MatmulBuffers &buffers, Stream stream,
                           : z;
       if (form.isSwapped)
         std::swap(x, y);
-      Status status = lib.Matmul(
-          handle, description.get(), alpha, x, lhs.get(), y, rhs.get(), beta, w,
-          result.get(), z, result.get(), &choice.algorithm, buffers.workspace,
-          choice.workspaceBytes, stream);
+      Status status = lib.Matmul(handle, description.get(), alpha, x, lhs.get(),
+                                 y, rhs.get(), beta, w, result.get(), z,
+                                 result.get(), &choice.algorithm,
+                                 workspace ? workspace : buffers.workspace,
+                                 choice.workspaceBytes, stream);
       if (status == 0)
         continue;
       error = "cuBLASLt failed with status " + std::to_string(status);

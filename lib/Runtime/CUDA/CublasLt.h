@@ -44,6 +44,8 @@ public:
 /// What is known of all entries with one description.
 struct MatmulLimits {
   uint64_t workspaceBytes = 0;
+  /// So many bytes that all entries share; null if each has its own.
+  void *workspace = nullptr;
   /// That addresses are multiples of: of A, B and the result, of a bias and the
   /// input of an activation, and of what the matmul is added to.
   uint32_t alignments[6] = {256, 256, 256, 256, 256, 256};

@@ -88,6 +88,7 @@ private:
   struct SharedMatmul {
     remat_matmul matmul;
     MatmulLimits limits;
+    uint64_t entries;
     /// One of these entries, for messages.
     std::string user;
     std::unique_ptr<PreparedMatmul> prepared;
@@ -115,6 +116,7 @@ private:
   bool describeMachine(AlgorithmMachine &machine, std::string &error) const;
   remat_status chooseMatmul(SharedMatmul &shared, Algorithms &known,
                             std::string &error);
+  remat_status lendWorkspace(SharedMatmul &shared, std::string &error);
   const PreparedMatmul *findMatmul(const remat_matmul &matmul) const;
   /// Ranges of statuses that the run has: of entries, and of all bodies.
   std::vector<std::pair<uint64_t, uint64_t>> findStatuses() const;
@@ -135,6 +137,8 @@ private:
   Code code;
   std::unique_ptr<MatmulLibrary> matmulLibrary;
   std::vector<SharedMatmul> matmuls;
+  /// Beside the arena, for matmuls that find no algorithm within theirs.
+  void *spareWorkspace = nullptr;
   std::unique_ptr<ConvolutionLibrary> convolutionLibrary;
   std::vector<std::unique_ptr<CudaTable>> tables;
   Stream streams[REMAT_STREAM_COUNT] = {};

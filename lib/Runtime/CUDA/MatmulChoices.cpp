@@ -86,9 +86,10 @@ void CudaStep::findMatmulLimits(const Table &of, const std::string &place,
           return std::memcmp(&shared.matmul, &matmul, sizeof(matmul)) == 0;
         });
     if (found == matmuls.end()) {
-      found = matmuls.insert(found, {matmul, {}, "", nullptr});
+      found = matmuls.insert(found, {matmul, {}, 0, "", nullptr});
       found->limits.workspaceBytes = UINT64_MAX;
     }
+    ++found->entries;
     found->user = place + of.describe(i);
     lowerLimits(of, entry, isBody, found->limits);
   }
@@ -166,6 +167,26 @@ remat_status CudaStep::loadMatmulLibrary(const remat_step_options &options,
   return REMAT_STALE_ALGORITHMS;
 }
 
+/// Prepares a description that finds no algorithm within the workspace that was
+/// planned: other devices and versions of the library may want more of it. All
+/// such matmuls have one beside the arena, since they run one after the other.
+/// If that does not help, the message stays what it is.
+remat_status CudaStep::lendWorkspace(SharedMatmul &shared, std::string &error) {
+  // With as much, cuBLASLt 13.1 has an algorithm for every matmul that it
+  // takes.
+  constexpr uint64_t spareBytes = uint64_t(32) << 20;
+  if (!spareWorkspace && !allocate(&spareWorkspace, spareBytes, error))
+    return REMAT_OUT_OF_MEMORY;
+  shared.limits.workspaceBytes = spareBytes;
+  shared.limits.workspace = spareWorkspace;
+  std::string ignored;
+  shared.prepared =
+      matmulLibrary->prepare(shared.matmul, shared.limits, ignored);
+  if (shared.prepared)
+    degradedCalls += shared.entries;
+  return REMAT_OK;
+}
+
 /// Prepares a description with the algorithm that is known for it, or with one
 /// that is known from then on.
 remat_status CudaStep::chooseMatmul(SharedMatmul &shared, Algorithms &known,
@@ -188,6 +209,11 @@ remat_status CudaStep::chooseMatmul(SharedMatmul &shared, Algorithms &known,
     }
   limits.stored = stored ? &stored->algorithm : nullptr;
   shared.prepared = matmulLibrary->prepare(matmul, limits, error);
+  bool mayLend =
+      !stored || stored->algorithm.workspaceBytes > limits.workspaceBytes;
+  if (!shared.prepared && mayLend)
+    if (remat_status status = lendWorkspace(shared, error))
+      return status;
   // What is stored moves as choices are added.
   limits.stored = nullptr;
   if (!shared.prepared)

@@ -48,18 +48,21 @@ bool hasTypes(const remat_matmul &m) {
 /// Whether the library has the epilogue: in f32, of one product whose bias is
 /// along neighbouring elements. Rows of the input of an activation begin at
 /// multiples of 8 elements, those of a mask at multiples of 128 bits. A factor
-/// is added up across neighbouring elements.
+/// is added up across neighbouring elements. For sums of A, cuBLASLt 13.1 has
+/// no algorithm if there is one row or one term, and adds up f16 wrongly if
+/// there is one column.
 bool hasEpilogue(const remat_matmul &m, const MatmulForm &form) {
   bool hasInput =
       (m.epilogue & (REMAT_EPILOGUE_INPUT | REMAT_EPILOGUE_GELU_GRADIENT)) != 0;
   bool isAcross =
-      (!(m.epilogue & REMAT_EPILOGUE_A_SUMS) || m.a_m_stride == 1 ||
-       m.m == 1) &&
+      (!(m.epilogue & REMAT_EPILOGUE_A_SUMS) || m.a_m_stride == 1) &&
       (!(m.epilogue & REMAT_EPILOGUE_B_SUMS) || m.b_n_stride == 1 || m.n == 1);
+  bool isSummed =
+      !(m.epilogue & REMAT_EPILOGUE_A_SUMS) || (m.m > 1 && m.n > 1 && m.k > 1);
   bool hasMask =
       (m.epilogue & (REMAT_EPILOGUE_MASK | REMAT_EPILOGUE_RELU_GRADIENT)) != 0;
   return m.c_dtype != REMAT_F64 && form.isSwapped && m.batch[0] == 1 &&
-         m.batch[1] == 1 && m.batch[2] == 1 && isAcross &&
+         m.batch[1] == 1 && m.batch[2] == 1 && isAcross && isSummed &&
          (!hasInput || form.result.leading % 8 == 0) &&
          (!hasMask || m.n % 128 == 0);
 }

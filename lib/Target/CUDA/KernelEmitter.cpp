@@ -331,30 +331,55 @@ LibraryCallRef remat::cuda::matchDeviceCall(func::FuncOp kernel) {
   return matmul && remat_matmul_suits_cuda(matmul) ? call : LibraryCallRef();
 }
 
-int64_t remat::cuda::getDeviceWorkspaceBytes(const LibraryCall &call) {
+/// Where a matmul has few tiles and long sums, the library lets several blocks
+/// share a tile, which leave partial sums.
+static int64_t countSplitBytes(const remat_matmul &matmul) {
   // A tile is what a block computes; a device has this many multiprocessors.
   constexpr int64_t tile = 128, multiprocessors = 132;
   // With less to gain, the library takes smaller tiles instead of splits.
   constexpr int64_t leastSplits = 4;
   constexpr int64_t leastTerms = 1024, mostBytes = int64_t(32) << 20;
-  if (std::optional<int64_t> bytes = call.getPlanWorkspaceBytes())
-    return llvm::alignTo(*bytes, uint64_t(256));
-  const remat_matmul *matmul = call.getMatmul();
-  if (!matmul || matmul->k < leastTerms)
+  if (matmul.k < leastTerms)
     return 0;
-  int64_t results = multiplyCounts(matmul->m, matmul->n);
-  int64_t tiles = multiplyCounts(llvm::divideCeil(matmul->m, tile),
-                                 llvm::divideCeil(matmul->n, tile));
-  for (int64_t size : matmul->batch) {
+  int64_t results = multiplyCounts(matmul.m, matmul.n);
+  int64_t tiles = multiplyCounts(llvm::divideCeil(matmul.m, tile),
+                                 llvm::divideCeil(matmul.n, tile));
+  for (int64_t size : matmul.batch) {
     results = multiplyCounts(results, size);
     tiles = multiplyCounts(tiles, size);
   }
   int64_t splits = std::min(multiprocessors / std::max<int64_t>(tiles, 1),
-                            matmul->k / (leastTerms / leastSplits));
+                            matmul.k / (leastTerms / leastSplits));
   if (splits < leastSplits)
     return 0;
   int64_t bytes = multiplyCounts(multiplyCounts(results, splits), 4);
-  return llvm::alignTo(std::min(bytes, mostBytes), uint64_t(256));
+  return std::min(bytes, mostBytes);
+}
+
+/// Where a matmul adds up the columns of its result, each of its tiles leaves
+/// their sums, and tiles above each other count how many have done so. This is
+/// what cuBLASLt 13.1 asks for with its smallest tiles, of 32 x 32 elements; it
+/// has larger ones where these would need more than `mostBytes`.
+static int64_t countColumnSumBytes(const remat_matmul &matmul) {
+  constexpr int64_t tile = 32, counterBytes = 16;
+  constexpr int64_t mostBytes = int64_t(4) << 20;
+  if (!(matmul.epilogue & REMAT_EPILOGUE_COLUMN_SUMS))
+    return 0;
+  int64_t sums = multiplyCounts(matmul.n, llvm::divideCeil(matmul.m, tile));
+  int64_t bytes = multiplyCounts(sums, sizeof(float));
+  int64_t counters = llvm::divideCeil(matmul.n, tile) * counterBytes;
+  return std::min(bytes, mostBytes) + counters + counterBytes;
+}
+
+int64_t remat::cuda::getDeviceWorkspaceBytes(const LibraryCall &call) {
+  if (std::optional<int64_t> bytes = call.getPlanWorkspaceBytes())
+    return llvm::alignTo(*bytes, uint64_t(256));
+  const remat_matmul *matmul = call.getMatmul();
+  if (!matmul)
+    return 0;
+  int64_t bytes =
+      std::max(countSplitBytes(*matmul), countColumnSumBytes(*matmul));
+  return llvm::alignTo(bytes, uint64_t(256));
 }
 
 FailureOr<int64_t> remat::cuda::getWorkspaceBytes(BufferizedKernel &kernel) {

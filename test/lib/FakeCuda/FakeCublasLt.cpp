@@ -122,6 +122,16 @@ bool takes(const Description &description, const Layout &result) {
            epilogue.auxLeading >= static_cast<int64_t>(result.rows)));
 }
 
+/// The workspace that the library asks for to add up columns of our result,
+/// which is transposed: what its smallest tiles leave, and counters of tiles.
+size_t countNeededBytes(const Description &description, const Layout &result) {
+  constexpr uint64_t tile = 32, counter = 16;
+  if (!(description.epilogue.kind & biasGradient))
+    return 0;
+  return result.rows * sizeof(float) * ((result.columns + tile - 1) / tile) +
+         (result.rows + tile - 1) / tile * counter + counter - 1;
+}
+
 /// The element of the result that the library writes for `sum`.
 template <typename T>
 T finish(const fakecuda::Epilogue &epilogue, uint64_t row, uint64_t column,
@@ -297,12 +307,15 @@ int cublasLtMatmulAlgoGetHeuristic(void *, void *description, void *a, void *,
       return notSupported;
   const auto &described = *static_cast<Description *>(description);
   lastPrepared = described.epilogue;
-  if ((type != 0 && type != 1) ||
-      !takes(described, *static_cast<Layout *>(result)))
+  const auto &made = *static_cast<Layout *>(result);
+  size_t needed = countNeededBytes(described, made);
+  if ((type != 0 && type != 1) || !takes(described, made) ||
+      needed > given.workspaceBytes)
     return notSupported;
   *choice = {};
   choice->algorithm[0] = fakecuda::getLibrary().algorithm;
-  choice->workspaceBytes = fakecuda::getLibrary().workspaceBytes;
+  choice->workspaceBytes =
+      std::max(needed, fakecuda::getLibrary().workspaceBytes);
   *count = 1;
   return 0;
 }
@@ -316,8 +329,8 @@ int cublasLtMatmulAlgoCheck(void *, void *, void *, void *, void *, void *,
 int cublasLtMatmul(void *, void *description, const void *alpha, const void *a,
                    void *layoutA, const void *b, void *layoutB,
                    const void *beta, const void *before, void *, void *c,
-                   void *layoutC, const uint64_t *algorithm, void *, size_t,
-                   void *stream) {
+                   void *layoutC, const uint64_t *algorithm, void *workspace,
+                   size_t workspaceBytes, void *stream) {
   fakecuda::getLibrary().used.push_back(algorithm[0]);
   Description d = *static_cast<Description *>(description);
   Layout la = *static_cast<Layout *>(layoutA);
@@ -335,8 +348,11 @@ int cublasLtMatmul(void *, void *description, const void *alpha, const void *a,
     memory.push_back(d.epilogue.bias);
   if (d.epilogue.kind & auxiliary)
     memory.push_back(d.epilogue.aux);
-  if (!takes(d, lc))
+  size_t needed = countNeededBytes(d, lc);
+  if (!takes(d, lc) || needed > workspaceBytes)
     return invalid;
+  if (needed != 0)
+    memory.push_back(workspace);
   fakecuda::enqueue(stream, memory, [=] {
     if (la.type == 0)
       multiply(d, &alpha64, static_cast<const float *>(a), la,

@@ -12,6 +12,7 @@
 
 #include "remat/Runtime/LibraryCalls.h"
 
+#include <array>
 #include <cmath>
 
 using namespace remat;
@@ -133,10 +134,11 @@ TEST_F(CudaEpilogueTest, AllKinds) {
     }
 }
 
-/// One entry on arguments of so many elements, with results of so many.
+/// One entry on arguments of so many elements, with results of so many, and a
+/// workspace.
 struct OneMatmul {
   OneMatmul(const remat_matmul &d, std::vector<int64_t> operands,
-            std::vector<int64_t> results) {
+            std::vector<int64_t> results, uint64_t workspaceBytes = 0) {
     std::vector<uint32_t> read, written;
     for (int64_t count : operands)
       read.push_back(builder.addArgumentBuffer(
@@ -146,6 +148,8 @@ struct OneMatmul {
           builder.addResultBuffer(builder.addResult("y", REMAT_F32, {count})));
     StepEntry entry = makeEntry(builder.addMatmul(d), read, written);
     entry.kind = REMAT_ENTRY_MATMUL;
+    if (workspaceBytes != 0)
+      entry.workspace = builder.addArenaBuffer(0, workspaceBytes);
     builder.addEntry(entry);
     for (int64_t count : operands) {
       arguments.emplace_back(std::vector<int64_t>{count});
@@ -167,10 +171,12 @@ struct OneMatmul {
     for (Tensor &one : made)
       tensors.push_back(one);
     ASSERT_EQ(step.run(given, tensors), REMAT_OK) << step.message;
+    degradedCalls = step.stats().degraded_calls;
   }
 
   StepTableBuilder builder;
   std::vector<Tensor> arguments, made;
+  uint64_t degradedCalls = 0;
   fakecuda::Epilogue prepared;
 };
 
@@ -214,6 +220,24 @@ TEST_F(CudaEpilogueTest, GeluGradient) {
       for (size_t i = 0; i < n && results.size() == 2; ++i)
         ASSERT_NEAR(call.made[1].values[i], sums[i], 1e-5);
     }
+}
+
+// Sums of columns need a workspace. Where none was planned, because another
+// version of the library needs none, the step has one beside the arena.
+TEST_F(CudaEpilogueTest, WorkspaceOfColumnSums) {
+  constexpr int64_t m = 70, n = 136, k = 5;
+  // Three tiles of 32 rows, five of 32 columns.
+  constexpr uint64_t needed = 4 * n * 3 + 16 * 5 + 15;
+  remat_matmul d = makeMatmul(m, n, k, gradientAndSums);
+  std::vector<std::vector<float>> sums;
+  for (uint64_t bytes : {needed, needed - 1, uint64_t(0)}) {
+    OneMatmul call(d, {m * k, k * n, m * n}, {m * n, n}, bytes);
+    call.run();
+    EXPECT_EQ(call.degradedCalls, bytes < needed ? 1u : 0u);
+    sums.push_back(call.made[1].values);
+  }
+  EXPECT_EQ(sums[0], sums[1]);
+  EXPECT_EQ(sums[0], sums[2]);
 }
 
 // The mask that a ReLU leaves is what its gradient reads. The library counts
@@ -319,6 +343,13 @@ TEST_F(CudaEpilogueTest, WhatTheLibraryDoesNotTake) {
   EXPECT_FALSE(suits(d));
   d = makeMatmul(8, 16, 5, aSums, /*transposed=*/1);
   EXPECT_TRUE(suits(d));
+  // One row, column or term.
+  EXPECT_FALSE(suits(makeMatmul(1, 16, 5, aSums, /*transposed=*/1)));
+  EXPECT_FALSE(suits(makeMatmul(8, 1, 5, aSums, /*transposed=*/1)));
+  EXPECT_FALSE(suits(makeMatmul(8, 16, 1, aSums, /*transposed=*/1)));
+  for (auto [m, n, k] :
+       {std::array<int64_t, 3>{1, 16, 5}, {8, 1, 5}, {8, 16, 1}})
+    EXPECT_TRUE(suits(makeMatmul(m, n, k, bSums)));
   d = makeMatmul(8, 16, 5, bSums, /*transposed=*/3);
   EXPECT_FALSE(suits(d));
   d = makeMatmul(3, 16, 5, bias);
