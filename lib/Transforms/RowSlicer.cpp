@@ -131,7 +131,7 @@ bool RowSlicer::canAddUp(OpResult sum) {
   if (!element.isF16() && !element.isBF16())
     return true;
   auto product = dyn_cast<linalg::ContractOp>(sum.getOwner());
-  return inPhases && product && isContractionBody(*product.getBlock()) &&
+  return product && isContractionBody(*product.getBlock()) &&
          isZeroTensor(product.getDpsInits().front());
 }
 

@@ -337,3 +337,44 @@ func.func @unknown_rows(%x: tensor<1x?x4xf32>, %w: tensor<2048x4xf32>, %z: tenso
   } -> tensor<1x?xf32>
   return %rows : tensor<1x?xf32>
 }
+
+// -----
+
+#row = affine_map<(m, n) -> (m)>
+#id = affine_map<(m, n) -> (m, n)>
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (n, k)>
+#b2 = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#at = affine_map<(m, n, k) -> (k, m)>
+
+// In bf16, a product that sums over the rows adds up in f32 and is rounded once.
+// CHECK-LABEL: @narrow
+// CHECK-NOT: 512x4096
+// CHECK: %[[E0:.*]] = linalg.generic {{.*}} outs({{.*}} : tensor<256x4096xbf16>)
+// CHECK: %[[Y0:.*]] = linalg.contract {{.*}} ins(%[[E0]], %arg1 {{.*}} -> tensor<256x64xbf16>
+// CHECK: %[[W0:.*]] = linalg.contract {{.*}} ins(%[[E0]], {{.*}} -> tensor<4096x64xf32>
+// CHECK: %[[E1:.*]] = linalg.generic {{.*}} outs({{.*}} : tensor<256x4096xbf16>)
+// CHECK: %[[Y1:.*]] = linalg.contract {{.*}} ins(%[[E1]], %arg1 {{.*}} -> tensor<256x64xbf16>
+// CHECK: %[[W1:.*]] = linalg.contract {{.*}} ins(%[[E1]], {{.*}} outs(%[[W0]] : tensor<4096x64xf32>
+// CHECK-DAG: %[[W:.*]] = linalg.generic {{.*}} ins(%[[W1]] : tensor<4096x64xf32>) outs({{.*}} : tensor<4096x64xbf16>)
+// CHECK-DAG: %[[Y:.*]] = tensor.concat dim(0) %[[Y0]], %[[Y1]]
+// CHECK: return %[[Y]], %[[W]]
+func.func @narrow(%x: tensor<512x64xbf16>, %w: tensor<4096x64xbf16>) -> (tensor<512x64xbf16>, tensor<4096x64xbf16>) {
+  %zero = arith.constant 0.0 : bf16
+  %e = tensor.empty() : tensor<512x4096xbf16>
+  %z = linalg.fill ins(%zero : bf16) outs(%e : tensor<512x4096xbf16>) -> tensor<512x4096xbf16>
+  %s = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<512x64xbf16>, tensor<4096x64xbf16>) outs(%z : tensor<512x4096xbf16>) -> tensor<512x4096xbf16>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<512x4096xbf16>) outs(%e : tensor<512x4096xbf16>) {
+  ^bb0(%i: bf16, %o: bf16):
+    %r = math.exp %i : bf16
+    linalg.yield %r : bf16
+  } -> tensor<512x4096xbf16>
+  %ex = tensor.empty() : tensor<512x64xbf16>
+  %zx = linalg.fill ins(%zero : bf16) outs(%ex : tensor<512x64xbf16>) -> tensor<512x64xbf16>
+  %y = linalg.contract indexing_maps = [#a, #b2, #c] ins(%t, %w : tensor<512x4096xbf16>, tensor<4096x64xbf16>) outs(%zx : tensor<512x64xbf16>) -> tensor<512x64xbf16>
+  %ew = tensor.empty() : tensor<4096x64xbf16>
+  %zw = linalg.fill ins(%zero : bf16) outs(%ew : tensor<4096x64xbf16>) -> tensor<4096x64xbf16>
+  %g = linalg.contract indexing_maps = [#at, #b2, #c] ins(%t, %x : tensor<512x4096xbf16>, tensor<512x64xbf16>) outs(%zw : tensor<4096x64xbf16>) -> tensor<4096x64xbf16>
+  return %y, %g : tensor<512x64xbf16>, tensor<4096x64xbf16>
+}
