@@ -71,12 +71,16 @@ static LogicalResult countOp(linalg::GenericOp op, KernelInfo &info,
     return failure();
   int64_t points = nest->numPoints();
   if (op->hasAttr(blockAttrName) && op.getNumReductionLoops() != 0 &&
-      op->getNumOperands() == 3 && isContractionBody(*op.getBody()))
-    info.contractionFlops =
-        addCounts(info.contractionFlops, multiplyCounts(2, points));
-  else
+      op->getNumOperands() == 3 && isContractionBody(*op.getBody())) {
+    int64_t flops = multiplyCounts(2, points);
+    info.contractionFlops = addCounts(info.contractionFlops, flops);
+    Type factor = getElementTypeOrSelf(op.getDpsInputs().front().getType());
+    if (factor.isF16() || factor.isBF16())
+      info.narrowFlops = addCounts(info.narrowFlops, flops);
+  } else {
     info.flops =
         addCounts(info.flops, multiplyCounts(points, nest->bodyCost() - 1));
+  }
   for (OpOperand *input : op.getDpsInputOperands())
     if (op.payloadUsesValueFromOperand(input))
       traffic.add(input->get(), false);
@@ -142,6 +146,7 @@ static void applyDeclaredCosts(func::FuncOp function, KernelInfo &info) {
     return;
   info.flops = declared->flops;
   info.contractionFlops = declared->contractionFlops;
+  info.narrowFlops = 0;
   info.bytesRead = declared->bytesRead;
   info.bytesWritten = declared->bytesWritten;
 }

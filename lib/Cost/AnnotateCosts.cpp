@@ -40,9 +40,10 @@ static TargetAttr withLinkBandwidth(TargetAttr facts, int64_t bytesPerSecond) {
       facts.getMinBlockRows(), facts.getSumLength(), facts.getChannelBytes(),
       facts.getSliceBytes(), facts.getSliceRows(), facts.getMinSliceRows(),
       facts.getInPlace(), facts.getEpilogues(), facts.getStrides(),
-      facts.getThreads(), facts.getContractionFlops(), facts.getLoopFlops(),
-      facts.getBandwidth(), facts.getLaunchNs(), bytesPerSecond,
-      facts.getDuplexLink());
+      facts.getThreads(), facts.getContractionFlops(),
+      facts.getNarrowContractionFlops(), facts.getTileFlops(),
+      facts.getNarrowTileFlops(), facts.getLoopFlops(), facts.getBandwidth(),
+      facts.getLaunchNs(), bytesPerSecond, facts.getDuplexLink());
 }
 
 namespace {
@@ -125,7 +126,7 @@ struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
     const Target *target = lookupTarget(getOperation());
     if (!target)
       return signalPassFailure();
-    Roofline roofline(getTargetFacts(getOperation()), count);
+    Roofline roofline(getTargetFacts(getOperation()), count, tf32);
     SymbolTable symbols(getOperation());
     // Tasks share kernels; one analysis is enough for each.
     llvm::StringMap<Kernel> kernels;

@@ -14,24 +14,43 @@
 
 using namespace remat;
 
-Roofline::Roofline(TargetAttr target, int threads) {
+Roofline::Roofline(TargetAttr target, int threads, bool tf32) : tf32(tf32) {
   double factor = target.getThreads() > 0
                       ? static_cast<double>(threads) /
                             static_cast<double>(target.getThreads())
                       : 1;
-  contractionPeak = target.getContractionFlops() / 1e9 * factor;
+  auto peak = [&](int64_t flops, double otherwise) {
+    return flops > 0 ? static_cast<double>(flops) / 1e9 * factor : otherwise;
+  };
+  contractionPeak = peak(target.getContractionFlops(), 0);
+  narrowPeak = peak(target.getNarrowContractionFlops(), contractionPeak);
+  tilePeak = peak(target.getTileFlops(), contractionPeak);
+  narrowTilePeak = peak(target.getNarrowTileFlops(), tilePeak);
   loopPeak = target.getLoopFlops() / 1e9 * factor;
   bandwidth = target.getBandwidth() / 1e9 * std::min(factor, 1.0);
   overhead = target.getLaunchNs();
 }
 
+double Roofline::getCallPeak(const codegen::LibraryCall &call) const {
+  const remat_matmul *matmul = call.getMatmul();
+  if (!matmul)
+    return contractionPeak;
+  if (matmul->a_dtype == REMAT_F16 || matmul->a_dtype == REMAT_BF16)
+    return narrowPeak;
+  if (matmul->a_dtype == REMAT_F32 && tf32)
+    return std::max(contractionPeak, narrowPeak / 2);
+  return contractionPeak;
+}
+
 int64_t Roofline::estimate(const codegen::KernelInfo &kernel) const {
-  double peak = kernel.call ? contractionPeak : loopPeak;
+  double peak = kernel.call ? getCallPeak(*kernel.call) : loopPeak;
   if (kernel.call && kernel.call->hasSecondPlans())
     peak /= PlanTuning::secondPlanTime;
+  double narrow = static_cast<double>(kernel.narrowFlops);
   double arithmetic =
       static_cast<double>(kernel.flops) / peak +
-      static_cast<double>(kernel.contractionFlops) / contractionPeak;
+      (static_cast<double>(kernel.contractionFlops) - narrow) / tilePeak +
+      narrow / narrowTilePeak;
   double traffic = (static_cast<double>(kernel.bytesRead) +
                     static_cast<double>(kernel.bytesWritten)) /
                    bandwidth;

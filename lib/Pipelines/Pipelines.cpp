@@ -207,6 +207,7 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   costs.costs = options.costs;
   costs.chip = options.chip;
   costs.device = options.device;
+  costs.tf32 = options.allowsTf32;
   pm.addPass(createAnnotateCostsPass(costs));
   pm.addPass(createPlaceBodiesPass());
   if (!options.separateBackward)

@@ -27,6 +27,12 @@ module attributes {remat.target = #remat.target<"cpu", row_bytes = -1>} {
 
 // -----
 
+// expected-error @+1 {{narrow_tile_flops must not be negative, got -1}}
+module attributes {remat.target = #remat.target<"cpu", narrow_tile_flops = -1>} {
+}
+
+// -----
+
 // expected-error @+1 {{block_rows, 4, must be at least min_block_rows, 8}}
 module attributes {remat.target = #remat.target<"cpu", block_rows = 4>} {
 }

@@ -27,6 +27,8 @@ struct KernelInfo {
   int64_t flops = 0;
   /// Arithmetic of contractions in the midst of a kernel, beside `flops`.
   int64_t contractionFlops = 0;
+  /// How much of that has factors of f16 or bf16.
+  int64_t narrowFlops = 0;
   /// Memory traffic if nothing is in a cache.
   int64_t bytesRead = 0;
   int64_t bytesWritten = 0;

@@ -91,8 +91,9 @@ def AnnotateCostsPass : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
         max(flops / peak, bytes / bandwidth) + overhead
 
     where bytes are those of operands and results, and a transcendental
-    function counts as 20 flops. Contractions and convolutions have a peak of their
-    own. The workspace is what code generation of the target needs, in bytes.
+    function counts as 20 flops. Contractions and convolutions have peaks of their
+    own: those of a library and those in the midst of a generated kernel, with
+    factors of 16 bits and with wider ones. The workspace is what code generation of the target needs, in bytes.
     Peaks, bandwidth and overhead are facts of the target, `#remat.target`.
 
     Costs that were measured, in a file of `remat-run --profile-costs`, take the
@@ -114,6 +115,8 @@ def AnnotateCostsPass : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
            "Processor that the costs must be of; empty for the host's">,
     Option<"device", "device", "std::string", "\"\"",
            "Device that the costs must be of; empty for the target's">,
+    Option<"tf32", "tf32", "bool", "false",
+           "Count on f32 being multiplied with 10 bits of mantissa">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",

@@ -15,16 +15,25 @@ namespace remat {
 /// What a machine does at best, in operations and bytes per nanosecond, and
 /// what starting a task takes in nanoseconds.
 struct Roofline {
-  double contractionPeak;
+  /// Of a library, with factors of f32 or f64, and with narrower ones.
+  double contractionPeak, narrowPeak;
+  /// Of contractions in the midst of a generated kernel.
+  double tilePeak, narrowTilePeak;
   double loopPeak;
   double bandwidth;
   int64_t overhead;
 
+  /// Whether a library may multiply f32 with 10 bits of mantissa.
+  bool tf32;
+
   /// The machine of `target` with `threads` threads of the host. Memory
   /// bandwidth does not grow beyond that of the target's own number.
-  Roofline(TargetAttr target, int threads);
+  Roofline(TargetAttr target, int threads, bool tf32);
   /// Nanoseconds that the kernel takes.
   int64_t estimate(const codegen::KernelInfo &kernel) const;
+
+private:
+  double getCallPeak(const codegen::LibraryCall &call) const;
 };
 
 } // namespace remat

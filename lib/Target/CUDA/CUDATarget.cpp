@@ -14,6 +14,7 @@
 #include "SimulatorLowering.h"
 #include "WarpOps.h"
 
+#include "remat/Runtime/LibraryCalls.h"
 #include "remat/Runtime/Runtime.h"
 #include "remat/Target/CPU/Jit.h"
 #include "remat/Target/CPU/ObjectEmitter.h"
@@ -97,7 +98,10 @@ public:
       return failure();
     // What a library carries out on other machines.
     if (codegen::LibraryCallRef call = codegen::matchLibraryCall(kernel)) {
+      const remat_matmul *matmul = call->getMatmul();
       info->contractionFlops = call->countFlops();
+      if (matmul && remat_dtype_bytes(matmul->a_dtype) == 2)
+        info->narrowFlops = info->contractionFlops;
       info->flops = 0;
     }
     FailureOr<int64_t> workspace = getGeneratedWorkspaceBytes(function);
@@ -136,7 +140,8 @@ public:
 } // namespace
 
 /// An H100 or H200: 132 multiprocessors with 227 KiB of shared memory each.
-/// Rows may be longer than what finds room there.
+/// Rows may be longer than what finds room there. Speeds are those that large
+/// products and copies were measured to have.
 TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
   return TargetAttr::get(
       context, getName(), /*alignment=*/256, /*row_bytes=*/8 << 20,
@@ -147,6 +152,9 @@ TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
       /*strides=*/true,
       /*threads=*/0,
       /*contraction_flops=*/int64_t(50'000'000'000'000),
+      /*narrow_contraction_flops=*/int64_t(550'000'000'000'000),
+      /*tile_flops=*/int64_t(15'000'000'000'000),
+      /*narrow_tile_flops=*/int64_t(150'000'000'000'000),
       /*loop_flops=*/int64_t(30'000'000'000'000),
       /*bandwidth=*/int64_t(4'000'000'000'000), /*launch_ns=*/3000,
       /*link_bandwidth=*/int64_t(50'000'000'000), /*duplex_link=*/true);

@@ -25,15 +25,15 @@ int64_t remat::getBufferBytes(RankedTensorType type, TargetAttr target) {
   return llvm::alignTo(getBufferBytes(type), target.getAlignment());
 }
 
-LogicalResult
-TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                   int64_t alignment, int64_t rowBytes, int64_t blockBytes,
-                   int64_t blockRows, int64_t minBlockRows, int64_t sumLength,
-                   int64_t channelBytes, int64_t sliceBytes, int64_t sliceRows,
-                   int64_t minSliceRows, bool inPlace, bool epilogues,
-                   bool strides, int64_t threads, int64_t contractionFlops,
-                   int64_t loopFlops, int64_t bandwidth, int64_t launchNs,
-                   int64_t linkBandwidth, bool duplexLink) {
+LogicalResult TargetAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, StringRef name,
+    int64_t alignment, int64_t rowBytes, int64_t blockBytes, int64_t blockRows,
+    int64_t minBlockRows, int64_t sumLength, int64_t channelBytes,
+    int64_t sliceBytes, int64_t sliceRows, int64_t minSliceRows, bool inPlace,
+    bool epilogues, bool strides, int64_t threads, int64_t contractionFlops,
+    int64_t narrowContractionFlops, int64_t tileFlops, int64_t narrowTileFlops,
+    int64_t loopFlops, int64_t bandwidth, int64_t launchNs,
+    int64_t linkBandwidth, bool duplexLink) {
   if (name.empty())
     return emitError() << "target must have a name";
   if (alignment <= 0 || alignment % bufferAlignment != 0 ||
@@ -54,6 +54,13 @@ TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
   for (auto [fact, value] : positive)
     if (value <= 0)
       return emitError() << fact << " must be positive, got " << value;
+  const std::pair<StringRef, int64_t> optional[] = {
+      {"narrow_contraction_flops", narrowContractionFlops},
+      {"tile_flops", tileFlops},
+      {"narrow_tile_flops", narrowTileFlops}};
+  for (auto [fact, value] : optional)
+    if (value < 0)
+      return emitError() << fact << " must not be negative, got " << value;
   if (threads < 0)
     return emitError() << "threads must not be negative, got " << threads;
   if (launchNs < 0)

@@ -173,7 +173,10 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     | `epilogues` | bool | the library adds a bias to a product and applies ReLU or GELU to it before it writes it, and makes their gradients so |
     | `strides` | bool | a slice is read where it lies by what is elementwise, and a part of a concatenation made there |
     | `threads` | | the threads of the host that the speeds below are for; 0 where they do not depend on them |
-    | `contraction_flops` | 1/s | contractions and convolutions, on those threads |
+    | `contraction_flops` | 1/s | contractions and convolutions by a library, on those threads |
+    | `narrow_contraction_flops` | 1/s | the same with factors of f16 or bf16; half as fast with those of f32, if these may be multiplied with 10 bits of mantissa; 0 for `contraction_flops` |
+    | `tile_flops` | 1/s | contractions in tiles in the midst of a generated kernel; 0 for `contraction_flops` |
+    | `narrow_tile_flops` | 1/s | the same with factors of f16 or bf16; 0 for `tile_flops` |
     | `loop_flops` | 1/s | generated loops, on those threads |
     | `bandwidth` | bytes/s | memory, on those threads; it does not grow with more |
     | `launch_ns` | ns | what starting a task takes |
@@ -197,6 +200,9 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     DefaultValuedParameter<"bool", "TargetDefaults::strides">:$strides,
     DefaultValuedParameter<"int64_t", "TargetDefaults::threads">:$threads,
     DefaultValuedParameter<"int64_t", "TargetDefaults::contractionFlops">:$contraction_flops,
+    DefaultValuedParameter<"int64_t", "0">:$narrow_contraction_flops,
+    DefaultValuedParameter<"int64_t", "0">:$tile_flops,
+    DefaultValuedParameter<"int64_t", "0">:$narrow_tile_flops,
     DefaultValuedParameter<"int64_t", "TargetDefaults::loopFlops">:$loop_flops,
     DefaultValuedParameter<"int64_t", "TargetDefaults::bandwidth">:$bandwidth,
     DefaultValuedParameter<"int64_t", "TargetDefaults::launchNs">:$launch_ns,
@@ -210,14 +216,16 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
                  TargetDefaults::channelBytes, TargetDefaults::sliceBytes,
                  TargetDefaults::sliceRows, TargetDefaults::minSliceRows, TargetDefaults::inPlace,
                  TargetDefaults::epilogues, TargetDefaults::strides, TargetDefaults::threads,
-                 TargetDefaults::contractionFlops, TargetDefaults::loopFlops, TargetDefaults::bandwidth,
+                 TargetDefaults::contractionFlops, /*narrow_contraction_flops=*/0, /*tile_flops=*/0,
+                 /*narrow_tile_flops=*/0, TargetDefaults::loopFlops, TargetDefaults::bandwidth,
                  TargetDefaults::launchNs, TargetDefaults::linkBandwidth,
                  TargetDefaults::duplexLink);
   }]>];
   let assemblyFormat = [{
     `<` $name (`,` struct($alignment, $row_bytes, $block_bytes, $block_rows,
       $min_block_rows, $sum_length, $channel_bytes, $slice_bytes, $slice_rows,
-      $min_slice_rows, $in_place, $epilogues, $strides, $threads, $contraction_flops, $loop_flops,
+      $min_slice_rows, $in_place, $epilogues, $strides, $threads, $contraction_flops,
+      $narrow_contraction_flops, $tile_flops, $narrow_tile_flops, $loop_flops,
       $bandwidth, $launch_ns, $link_bandwidth, $duplex_link)^)? `>`
   }];
   let genVerifyDecl = 1;
