@@ -312,8 +312,9 @@ static int findLoopOfCopy(const RowStep &copy, int64_t size,
 }
 
 /// Whether contractions alone read `copy`, and by its own loops. What is next
-/// to each other in it must be so where it comes from.
-bool RowSchedule::mayReadSource(const RowStep &copy, bool isFactor) const {
+/// to each other in it must be so where it comes from, but for `inAnyOrder`.
+bool RowSchedule::mayReadSource(const RowStep &copy, bool isFactor,
+                                bool inAnyOrder) const {
   if (!isCopy(copy) || !copy.getRoot().getDefiningOp() ||
       copy.nest.outputs.front().offset != 0 ||
       (!isFactor && copy.sizes.back() != runRows))
@@ -322,7 +323,7 @@ bool RowSchedule::mayReadSource(const RowStep &copy, bool isFactor) const {
                &to = copy.nest.outputs.front();
   for (auto [loop, was, is] :
        llvm::zip(copy.nest.loops, to.coefficients, from.coefficients))
-    if (loop.size != 1 && ((was == 1 && is != 1) ||
+    if (loop.size != 1 && ((was == 1 && is != 1 && !inAnyOrder) ||
                            (is == 0 && !isOpenedForRun(copy, loop, isFactor))))
       return false;
   for (const RowStep &step : finals)
@@ -350,10 +351,10 @@ bool RowSchedule::mayReadSource(const RowStep &copy, bool isFactor) const {
   return true;
 }
 
-void RowSchedule::readSources() {
+void RowSchedule::readSources(bool inAnyOrder) {
   auto take = [&](std::vector<RowStep> &from, bool areFactors) {
     for (auto step = from.begin(); step != from.end();) {
-      if (!mayReadSource(*step, areFactors)) {
+      if (!mayReadSource(*step, areFactors, inAnyOrder)) {
         ++step;
         continue;
       }

@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HoistFactorScales.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
@@ -186,8 +188,10 @@ struct MatchFactors
     SmallVector<linalg::ContractOp> contractions;
     getOperation().walk(
         [&](linalg::ContractOp op) { contractions.push_back(op); });
+    // Where a library makes epilogues, it multiplies narrow factors faster.
+    bool hoists = getTargetFacts(getOperation()).getEpilogues();
     for (linalg::ContractOp op : contractions)
-      matchFactors(rewriter, op);
+      matchFactors(rewriter, hoists ? hoistFactorScales(rewriter, op) : op);
   }
 };
 } // namespace

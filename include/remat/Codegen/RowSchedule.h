@@ -97,8 +97,9 @@ public:
                       mlir::Value run) const;
 
   /// Lets contractions read what is only copied for them, rows or factors,
-  /// where it is copied from, if they then find as much next to each other.
-  void readSources();
+  /// where it is copied from, if they then find as much next to each other, or
+  /// `inAnyOrder`.
+  void readSources(bool inAnyOrder = false);
 
   /// The loops of a step that finishes the sums of one unit.
   LoopNest openUnit(mlir::OpBuilder &builder, const RowStep &step,
@@ -138,7 +139,7 @@ private:
   mlir::LogicalResult addFactor(mlir::linalg::GenericOp op);
   mlir::LogicalResult chooseUnits();
   mlir::LogicalResult checkFactor(RowStep &factor) const;
-  bool mayReadSource(const RowStep &copy, bool isFactor) const;
+  bool mayReadSource(const RowStep &copy, bool isFactor, bool inAnyOrder) const;
   void readSource(mlir::OpBuilder &builder, mlir::Value run, LoopNest &nest,
                   Access &access) const;
   void findColumns();

@@ -268,7 +268,15 @@ CUDATarget::load(ModuleOp module, const LoweringOptions &lowering,
        reinterpret_cast<void *>(&remat_simulate_shuffle)},
       {"remat_simulate_tensor_core",
        reinterpret_cast<void *>(&remat_simulate_tensor_core)},
-      {"remat_simulate_sum", reinterpret_cast<void *>(&remat_simulate_sum)}};
+      {"remat_simulate_sum", reinterpret_cast<void *>(&remat_simulate_sum)},
+      {"remat_simulate_matrix_load",
+       reinterpret_cast<void *>(&remat_simulate_matrix_load)},
+      {"remat_simulate_word", reinterpret_cast<void *>(&remat_simulate_word)},
+      {"remat_simulate_copy", reinterpret_cast<void *>(&remat_simulate_copy)},
+      {"remat_simulate_copy_group",
+       reinterpret_cast<void *>(&remat_simulate_copy_group)},
+      {"remat_simulate_copy_wait",
+       reinterpret_cast<void *>(&remat_simulate_copy_wait)}};
   return cpu::JitModule::link(module, lowering, emission, symbols);
 }
 

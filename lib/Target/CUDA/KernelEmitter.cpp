@@ -269,7 +269,9 @@ LogicalResult KernelEmitter::emitTiles() {
   const TiledRows &tiled = *rows->tiled;
   auto emit = [&](int64_t blocks, bool overRows) {
     return addLaunch(
-        nullptr, blocks, rows->threads, [&](LaunchBuilder &launch) {
+        nullptr, blocks,
+        tiled.countThreads(rows->schedule, overRows, rows->threads),
+        [&](LaunchBuilder &launch) {
           return emitTiledRows(tiled, rows->schedule, launch, overRows);
         });
   };

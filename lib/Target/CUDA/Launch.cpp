@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -108,6 +109,11 @@ Value LaunchBuilder::getReductionScratch(unsigned number, Type elementType) {
   if (isNew)
     sharedBytes += llvm::alignTo(uint64_t(threads * bytes), 16);
   return createShared(place->second, threads, elementType);
+}
+
+void LaunchBuilder::setLeastBlocks(int64_t count) {
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    builder.getI32IntegerAttr(count));
 }
 
 void LaunchBuilder::emitBarrier(Location loc) {

@@ -64,6 +64,10 @@ public:
   /// The buffer in the workspace.
   mlir::Value getScratch(unsigned number) const { return scratch[number]; }
 
+  /// Lets each thread have so many registers that a multiprocessor has room for
+  /// as many blocks, but not for more.
+  void setLeastBlocks(int64_t count);
+
   /// Waits for all threads of the block.
   void emitBarrier(mlir::Location loc);
 

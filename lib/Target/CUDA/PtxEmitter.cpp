@@ -237,7 +237,7 @@ static llvm::Error linkLibdevice(llvm::Module &code, StringRef path) {
 static void limitBlocksOfLoops(llvm::Module &code) {
   for (llvm::Function &function : code) {
     unsigned threads = 0;
-    if (function.isDeclaration() ||
+    if (function.isDeclaration() || function.hasFnAttribute("nvvm.minctasm") ||
         function.getFnAttribute("nvvm.maxntid")
             .getValueAsString()
             .consumeInteger(10, threads) ||

@@ -79,7 +79,7 @@ static LogicalResult analyze(RowPlan &plan, func::FuncOp function,
   schedule = RowSchedule();
   if (failed(schedule.analyze(function)))
     return failure();
-  schedule.readSources();
+  schedule.readSources(plan.readsInAnyOrder);
   plan.prepared.clear();
   if (prepare) {
     for (const RowStep &factor : schedule.factors)
@@ -111,14 +111,22 @@ static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
     for (memref::AllocOp alloc : plan.shared)
       changed |= isAccessed(alloc) && recomputeInReaders(alloc, /*some=*/true);
   }
-  if (failed(analyze(plan, function, !plan.prepared.empty())))
-    return failure();
   RowSchedule &schedule = plan.schedule;
   const int64_t rows = schedule.blockRows;
-  for (int64_t fewer = rows; !plan.tiled && fewer >= minTileRows; fewer /= 2) {
-    if (failed(setBlockRows(plan, function, fewer)))
-      return failure();
-    plan.tiled = planTiledRows(schedule, function, getMaxInsideBytes(function));
+  // What is staged for tensor cores may be transposed on its way.
+  for (bool inAnyOrder : {true, false}) {
+    plan.readsInAnyOrder = inAnyOrder;
+    for (int64_t fewer = rows; !plan.tiled && fewer >= minTileRows;
+         fewer /= 2) {
+      if (failed(setBlockRows(plan, function, fewer)))
+        return failure();
+      plan.tiled =
+          planTiledRows(schedule, function, getMaxInsideBytes(function));
+      if (inAnyOrder && plan.tiled && !plan.tiled->areAllInRegisters())
+        plan.tiled.reset();
+    }
+    if (plan.tiled)
+      break;
   }
   if (!plan.tiled)
     return setBlockRows(plan, function, rows);

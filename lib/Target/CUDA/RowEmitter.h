@@ -40,6 +40,9 @@ struct RowPlan {
   llvm::SmallVector<mlir::linalg::GenericOp> prepared;
   /// Tiles have parts of the columns only.
   std::optional<TiledRows> tiled;
+  /// Contractions read what is copied for them where it is copied from, in
+  /// whatever order it is there.
+  bool readsInAnyOrder = false;
   int64_t countTiles() const;
 };
 

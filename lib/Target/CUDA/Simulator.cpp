@@ -16,6 +16,7 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <ucontext.h>
 #include <vector>
@@ -43,6 +44,15 @@ public:
   using Words = std::array<uint32_t, 8>;
   const Words *exchange(const Words &words);
   size_t getLane() const { return current % warpSize; }
+  /// A copy that a thread has begun.
+  struct Copy {
+    void *target;
+    const void *source;
+    size_t bytes;
+  };
+  void begin(const Copy &copy) { fibers[current].copies.push_back(copy); }
+  void groupCopies();
+  void finishCopies(size_t pending);
 
 private:
   static constexpr size_t stackBytes = 128 << 10;
@@ -52,6 +62,9 @@ private:
     bool isStarted = false;
     State state = Ready;
     unsigned exchanges = 0;
+    /// Those of no group yet, and the groups that were not waited for.
+    std::vector<Copy> copies;
+    std::deque<std::vector<Copy>> groups;
   };
   static void start();
   void resume(size_t number);
@@ -117,6 +130,21 @@ const Block::Words *Block::exchange(const Words &mine) {
   return &all[current - getLane()];
 }
 
+void Block::groupCopies() {
+  Fiber &fiber = fibers[current];
+  fiber.groups.push_back(std::move(fiber.copies));
+  fiber.copies.clear();
+}
+
+void Block::finishCopies(size_t pending) {
+  std::deque<std::vector<Copy>> &groups = fibers[current].groups;
+  for (; groups.size() > pending; groups.pop_front())
+    for (const Copy &copy : groups.front()) {
+      std::memset(copy.target, 0, 16);
+      std::memcpy(copy.target, copy.source, copy.bytes);
+    }
+}
+
 /// Runs the threads of a warp until they are at a barrier or at their ends.
 /// False if some wait for words of others that will not give any.
 bool Block::runWarp(size_t first, size_t end) {
@@ -150,6 +178,8 @@ const char *Block::run(SimulatedThread code, void *const *buffers,
     fiber.isStarted = false;
     fiber.state = Ready;
     fiber.exchanges = 0;
+    fiber.copies.clear();
+    fiber.groups.clear();
   }
   for (;;) {
     for (size_t i = 0; i < warps; ++i) {
@@ -226,6 +256,39 @@ void remat::cuda::remat_simulate_tensor_core(uint32_t a0, uint32_t a1,
 
 float remat::cuda::remat_simulate_sum(int32_t number) {
   return lastSums[static_cast<size_t>(number)];
+}
+
+/// What the thread has of the matrices that it took part in loading last.
+static thread_local std::array<uint32_t, 4> lastWords;
+
+void remat::cuda::remat_simulate_matrix_load(const void *row,
+                                             int32_t transposes) {
+  std::array<uint32_t, 8> mine = {};
+  std::memcpy(mine.data(), row, 16);
+  size_t lane = running->getLane(), g = lane / 4, t = lane % 4;
+  const auto *words = running->exchange(mine);
+  auto getElement = [&](size_t matrix, size_t i, size_t j) {
+    return words[matrix * 8 + i][j / 2] >> (j % 2 * 16) & 0xffff;
+  };
+  for (size_t matrix = 0; matrix < 4; ++matrix)
+    lastWords[matrix] = transposes ? getElement(matrix, 2 * t, g) |
+                                         getElement(matrix, 2 * t + 1, g) << 16
+                                   : words[matrix * 8 + g][t];
+}
+
+int32_t remat::cuda::remat_simulate_word(int32_t number) {
+  return static_cast<int32_t>(lastWords[static_cast<size_t>(number)]);
+}
+
+void remat::cuda::remat_simulate_copy(void *target, const void *source,
+                                      int32_t bytes) {
+  running->begin({target, source, static_cast<size_t>(bytes)});
+}
+
+void remat::cuda::remat_simulate_copy_group() { running->groupCopies(); }
+
+void remat::cuda::remat_simulate_copy_wait(int32_t pending) {
+  running->finishCopies(static_cast<size_t>(pending));
 }
 
 void remat::cuda::remat_simulate_launch(SimulatedThread code,

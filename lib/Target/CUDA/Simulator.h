@@ -52,6 +52,20 @@ extern "C" void remat_simulate_tensor_core(uint32_t a0, uint32_t a1,
                                            int32_t half);
 extern "C" float remat_simulate_sum(int32_t number);
 
+/// A thread's part of a load of four matrices (see WarpOps.h): `row` are the 16
+/// bytes that it names. Its four words can be read afterwards, by number.
+extern "C" void remat_simulate_matrix_load(const void *row, int32_t transposes);
+extern "C" int32_t remat_simulate_word(int32_t number);
+
+/// Begins a copy of 16 bytes, `bytes` of which are read and the others zero; it
+/// is made when the thread waits for its group.
+extern "C" void remat_simulate_copy(void *target, const void *source,
+                                    int32_t bytes);
+/// Makes a group of the copies that the thread has begun since the last one.
+extern "C" void remat_simulate_copy_group();
+/// Waits for all groups of the thread but the last `pending`.
+extern "C" void remat_simulate_copy_wait(int32_t pending);
+
 } // namespace remat::cuda
 
 #endif // REMAT_LIB_TARGET_CUDA_SIMULATOR_H

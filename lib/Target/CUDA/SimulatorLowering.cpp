@@ -13,6 +13,7 @@
 #include "SimulatorLowering.h"
 #include "KernelEmitter.h"
 #include "Simulator.h"
+#include "WarpOps.h"
 
 #include "remat/Codegen/StepModule.h"
 #include "remat/Target/CPU/ScalarLowering.h"
@@ -20,6 +21,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -33,6 +35,11 @@ static constexpr llvm::StringLiteral barrierName = "remat_simulate_barrier";
 static constexpr llvm::StringLiteral shuffleName = "remat_simulate_shuffle";
 static constexpr llvm::StringLiteral coreName = "remat_simulate_tensor_core";
 static constexpr llvm::StringLiteral sumName = "remat_simulate_sum";
+static constexpr llvm::StringLiteral matrixName = "remat_simulate_matrix_load";
+static constexpr llvm::StringLiteral wordName = "remat_simulate_word";
+static constexpr llvm::StringLiteral copyName = "remat_simulate_copy";
+static constexpr llvm::StringLiteral groupName = "remat_simulate_copy_group";
+static constexpr llvm::StringLiteral waitName = "remat_simulate_copy_wait";
 
 namespace {
 
@@ -94,40 +101,86 @@ LogicalResult SimulatorCompiler::compile(func::FuncOp kernel, StringRef symbol,
   return success();
 }
 
-/// Forgets that a memref is in a memory space of its own.
+/// Forgets that a memref or a pointer is in a memory space of its own.
 static void dropMemorySpace(Value value) {
   if (auto type = dyn_cast<MemRefType>(value.getType()))
     value.setType(MemRefType::get(type.getShape(), type.getElementType(),
                                   type.getLayout()));
+  else if (isa<LLVM::LLVMPointerType>(value.getType()))
+    value.setType(LLVM::LLVMPointerType::get(value.getContext()));
+}
+
+static Value createI32(OpBuilder &builder, Location loc, int32_t value) {
+  return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                  builder.getI32IntegerAttr(value));
+}
+
+/// Replaces what an operation gives as parts of a struct by what calls of
+/// `name` give, by number. Erases it.
+static void takeParts(OpBuilder &builder, Operation *op, StringRef name,
+                      Type type) {
+  SmallVector<Value> parts;
+  for (int32_t number = 0; number < 4; ++number)
+    parts.push_back(LLVM::CallOp::create(
+                        builder, op->getLoc(), type, name,
+                        ValueRange(createI32(builder, op->getLoc(), number)))
+                        .getResult());
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
+    auto extract = cast<LLVM::ExtractValueOp>(user);
+    extract.getResult().replaceAllUsesWith(
+        parts[extract.getPosition().front()]);
+    extract.erase();
+  }
+  op->erase();
 }
 
 /// A product on tensor cores becomes calls that take and give scalars.
 static void convertTensorCore(NVVM::MmaOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  Type i32 = builder.getI32Type(), f32 = builder.getF32Type();
-  auto constant = [&](int32_t value) -> Value {
-    return LLVM::ConstantOp::create(builder, loc, i32,
-                                    builder.getI32IntegerAttr(value));
-  };
+  Type i32 = builder.getI32Type();
   SmallVector<Value> operands(op->getOperands());
   bool isHalf = operands.front().getType() != i32;
   for (Value &operand : operands)
     if (isa<VectorType>(operand.getType()))
       operand = LLVM::BitcastOp::create(builder, loc, i32, operand);
-  operands.push_back(constant(isHalf));
+  operands.push_back(createI32(builder, loc, isHalf));
   LLVM::CallOp::create(builder, loc, TypeRange(), coreName, operands);
-  SmallVector<Value> sums;
-  for (int32_t number = 0; number < 4; ++number)
-    sums.push_back(LLVM::CallOp::create(builder, loc, f32, sumName,
-                                        ValueRange(constant(number)))
-                       .getResult());
-  for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
-    auto extract = cast<LLVM::ExtractValueOp>(user);
-    extract.getResult().replaceAllUsesWith(sums[extract.getPosition().front()]);
-    extract.erase();
+  takeParts(builder, op, sumName, builder.getF32Type());
+}
+
+/// So does a load of matrices.
+static void convertMatrixLoad(NVVM::LdMatrixOp op) {
+  OpBuilder builder(op);
+  Value transposes =
+      createI32(builder, op.getLoc(), op.getLayout() == NVVM::MMALayout::col);
+  LLVM::CallOp::create(builder, op.getLoc(), TypeRange(), matrixName,
+                       ValueRange{op.getPtr(), transposes});
+  takeParts(builder, op, wordName, builder.getI32Type());
+}
+
+/// Copies that a thread does not wait for; false if `op` is about none.
+static bool convertCopy(Operation *op) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  StringRef name;
+  SmallVector<Value> operands;
+  if (auto copy = dyn_cast<NVVM::CpAsyncOp>(op)) {
+    name = copyName;
+    Value bytes = copy.getCpSize();
+    operands = {copy.getDst(), copy.getSrc(),
+                bytes ? bytes : createI32(builder, loc, copy.getSize())};
+  } else if (isa<NVVM::CpAsyncCommitGroupOp>(op)) {
+    name = groupName;
+  } else if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op)) {
+    name = waitName;
+    operands = {createI32(builder, loc, wait.getN())};
+  } else {
+    return false;
   }
-  op.erase();
+  LLVM::CallOp::create(builder, loc, TypeRange(), name, operands);
+  op->erase();
+  return true;
 }
 
 void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
@@ -151,6 +204,7 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
   Value block = entry.addArgument(builder.getIndexType(), loc);
   Value thread = entry.addArgument(builder.getIndexType(), loc);
   SmallVector<NVVM::MmaOp> products;
+  SmallVector<NVVM::LdMatrixOp> loads;
   result.walk([&](Operation *op) {
     OpBuilder at(op);
     Value replacement;
@@ -177,6 +231,16 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
     } else if (auto product = dyn_cast<NVVM::MmaOp>(op)) {
       together.insert(launch.function);
       products.push_back(product);
+    } else if (auto load = dyn_cast<NVVM::LdMatrixOp>(op)) {
+      together.insert(launch.function);
+      loads.push_back(load);
+    } else if (convertCopy(op)) {
+      together.insert(launch.function);
+    } else if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
+               call && call.getIntrin() == powerOfTwoName) {
+      Value power = math::Exp2Op::create(at, op->getLoc(), op->getOperand(0));
+      op->getResult(0).replaceAllUsesWith(power);
+      op->erase();
     } else if (isa<LLVM::InlineAsmOp>(op)) {
       // One of emitOpaque.
       op->getResult(0).replaceAllUsesWith(op->getOperand(0));
@@ -196,6 +260,8 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
   // Their sums are taken apart by other operations, which go with them.
   for (NVVM::MmaOp product : products)
     convertTensorCore(product);
+  for (NVVM::LdMatrixOp load : loads)
+    convertMatrixLoad(load);
 }
 
 /// void (buffers, status, shared, block, thread): a SimulatedThread.
@@ -284,6 +350,11 @@ LogicalResult SimulatorCompiler::finish(ModuleOp code) {
   parts.push_back(i32);
   declare(coreName, parts, nothing);
   declare(sumName, {i32}, f32);
+  declare(matrixName, {ptr, i32}, nothing);
+  declare(wordName, {i32}, i32);
+  declare(copyName, {ptr, ptr, i32}, nothing);
+  declare(groupName, {}, nothing);
+  declare(waitName, {i32}, nothing);
   createFailFunction(builder, code.getLoc());
   declare(launchName, {ptr, ptr, ptr, i64, i64, i64, i32, i32}, nothing);
   for (const SimulatedKernel &kernel : kernels)

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TiledRowEmitter.h"
 #include "NestEmitter.h"
+#include "RegisterTileEmitter.h"
 #include "RowEmitter.h"
-#include "TiledRows.h"
 #include "WarpOps.h"
 
-#include "remat/Codegen/IndexArithmetic.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,60 +21,26 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-namespace {
+TiledRowEmission::TiledRowEmission(const TiledRows &plan,
+                                   const RowSchedule &schedule,
+                                   LaunchBuilder &launch)
+    : IndexArithmetic(launch.builder, schedule.steps.front().op->getLoc()),
+      plan(plan), schedule(schedule), launch(launch) {
+  for (memref::AllocOp alloc : plan.tiles)
+    wide.insert(alloc);
+}
 
-class TiledRowEmission : IndexArithmetic {
-public:
-  TiledRowEmission(const TiledRows &plan, const RowSchedule &schedule,
-                   LaunchBuilder &launch)
-      : IndexArithmetic(launch.builder, schedule.steps.front().op->getLoc()),
-        plan(plan), schedule(schedule), launch(launch) {
-    for (memref::AllocOp alloc : plan.tiles)
-      wide.insert(alloc);
-  }
-  LogicalResult emitRows();
-  LogicalResult emitOverRows();
-
-private:
-  Value isEqual(Value a, int64_t b) {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a,
-                                 index(b));
-  }
-  void allocate();
-  void setTile(Value number);
-  Value emitColumnEnd();
-  LoopNest open(unsigned number);
-  LogicalResult emitStep(unsigned number);
-  std::vector<bool>
-  findNeeded(llvm::function_ref<bool(const TiledStep &)> wanted);
-  bool hidesColumns(const std::vector<bool> &steps) const;
-  LogicalResult emitSums(Value unit);
-  LogicalResult emitFinals(Value unit);
-  bool sharesFactors(const std::vector<bool> &steps) const;
-  LogicalResult emitFactors(const std::vector<bool> &steps);
-  LogicalResult emitRowsOnly(unsigned sweep);
-  LogicalResult emitSweep(unsigned sweep);
-
-  const TiledRows &plan;
-  const RowSchedule &schedule;
-  LaunchBuilder &launch;
-  DenseSet<Value> wide;
-  RowPosition position;
-  /// Where the tile of columns begins, and whether it is the first of a sum.
-  Value columnBegin, isFirst;
-};
-
-} // namespace
+/// Gives a buffer with so many elements for each row a place.
+void TiledRowEmission::addShared(memref::AllocOp alloc, int64_t columns) {
+  launch.context.buffers[alloc] = launch.addShared(
+      schedule.blockRows * columns, alloc.getType().getElementType());
+}
 
 void TiledRowEmission::allocate() {
-  auto add = [&](memref::AllocOp alloc, int64_t columns) {
-    launch.context.buffers[alloc] = launch.addShared(
-        schedule.blockRows * columns, alloc.getType().getElementType());
-  };
   for (memref::AllocOp alloc : plan.tiles)
-    add(alloc, plan.getPitch(alloc.getType().getElementType()));
+    addShared(alloc, plan.getPitch(alloc.getType().getElementType()));
   for (memref::AllocOp alloc : plan.rows)
-    add(alloc, alloc.getType().getNumElements() / schedule.numRows);
+    addShared(alloc, alloc.getType().getNumElements() / schedule.numRows);
   for (const FactorLayout &factor : plan.factors)
     factor.allocate(launch);
 }
@@ -172,7 +138,7 @@ LogicalResult TiledRowEmission::emitStep(unsigned number) {
 
 /// The steps that are wanted, and those that make their tiles.
 std::vector<bool> TiledRowEmission::findNeeded(
-    llvm::function_ref<bool(const TiledStep &)> wanted) {
+    llvm::function_ref<bool(const TiledStep &)> wanted) const {
   std::vector<bool> needed(plan.steps.size());
   for (unsigned number = plan.steps.size(); number-- > 0;) {
     needed[number] = needed[number] || wanted(plan.steps[number]);
@@ -230,21 +196,25 @@ LogicalResult TiledRowEmission::emitRowsOnly(unsigned sweep) {
   return success();
 }
 
+/// Tiles of columns that these steps walk.
+Value TiledRowEmission::emitTileCount(const std::vector<bool> &steps) {
+  Value count = index(plan.countTiles());
+  if (!hidesColumns(steps))
+    return count;
+  // Columns that no row of the tile sees are left out.
+  Value seen = add(position.blockEnd, index(schedule.masked.shift - 1));
+  Value tiles =
+      arith::CeilDivUIOp::create(builder, loc, seen, index(plan.tileColumns));
+  return arith::MinUIOp::create(builder, loc, count, tiles);
+}
+
 LogicalResult TiledRowEmission::emitSweep(unsigned sweep) {
   OpBuilder::InsertionGuard guard(builder);
   std::vector<bool> needed = findNeeded([&](const TiledStep &step) {
     return step.sweep == sweep &&
            (step.kind == TiledStep::OverColumns || step.isResult);
   });
-  Value count = index(plan.countTiles());
-  if (hidesColumns(needed)) {
-    // Columns that no row of the tile sees are left out.
-    Value seen = add(position.blockEnd, index(schedule.masked.shift - 1));
-    Value tiles =
-        arith::CeilDivUIOp::create(builder, loc, seen, index(plan.tileColumns));
-    count = arith::MinUIOp::create(builder, loc, count, tiles);
-  }
-  Value tile = openLoop(builder, loc, index(0), count);
+  Value tile = openLoop(builder, loc, index(0), emitTileCount(needed));
   columnBegin = mul(tile, plan.tileColumns);
   isFirst = isEqual(tile, 0);
   if (failed(emitFactors(needed)))
@@ -259,10 +229,9 @@ LogicalResult TiledRowEmission::emitSweep(unsigned sweep) {
 LogicalResult TiledRowEmission::emitRows() {
   OpBuilder::InsertionGuard guard(builder);
   allocate();
-  int64_t tiles = llvm::divideCeil(schedule.runRows, schedule.blockRows);
-  position.run =
-      arith::DivUIOp::create(builder, loc, launch.block, index(tiles));
-  setTile(arith::RemUIOp::create(builder, loc, launch.block, index(tiles)));
+  Value tiles = index(countRowTiles());
+  position.run = arith::DivUIOp::create(builder, loc, launch.block, tiles);
+  setTile(arith::RemUIOp::create(builder, loc, launch.block, tiles));
   for (unsigned sweep = 0; sweep < plan.numSweeps; ++sweep)
     if (failed(emitRowsOnly(sweep)) || failed(emitSweep(sweep)))
       return failure();
@@ -295,24 +264,26 @@ LogicalResult TiledRowEmission::emitOverRows() {
   return failure(failed(emitSums(unit)) || failed(emitFinals(unit)));
 }
 
+/// The first tile of rows that these steps add up.
+Value TiledRowEmission::emitFirstTile(const std::vector<bool> &steps) {
+  if (!hidesColumns(steps))
+    return index(0);
+  // Rows before the first that sees a column of the tile are left out; one tile
+  // is there always, to set the results.
+  Value hidden = arith::MaxSIOp::create(
+      builder, loc, index(0),
+      add(columnBegin, index(1 - schedule.masked.shift)));
+  return arith::MinUIOp::create(
+      builder, loc, index(countRowTiles() - 1),
+      arith::DivUIOp::create(builder, loc, hidden, index(schedule.blockRows)));
+}
+
 /// Adds up all rows of a unit for a tile of columns.
 LogicalResult TiledRowEmission::emitSums(Value unit) {
   OpBuilder::InsertionGuard guard(builder);
   std::vector<bool> needed = findNeeded(
       [](const TiledStep &step) { return step.kind == TiledStep::OverRows; });
-  int64_t tiles = llvm::divideCeil(schedule.runRows, schedule.blockRows);
-  Value begin = index(0);
-  if (hidesColumns(needed)) {
-    // Rows before the first that sees a column of the tile are left out; one
-    // tile is there always, to set the results.
-    Value hidden = arith::MaxSIOp::create(
-        builder, loc, index(0),
-        add(columnBegin, index(1 - schedule.masked.shift)));
-    begin = arith::MinUIOp::create(
-        builder, loc, index(tiles - 1),
-        arith::DivUIOp::create(builder, loc, hidden,
-                               index(schedule.blockRows)));
-  }
+  Value begin = emitFirstTile(needed);
   position.run = unit;
   // Here, they are the same for all rows.
   bool areShared = sharesFactors(needed);
@@ -329,7 +300,7 @@ LogicalResult TiledRowEmission::emitSums(Value unit) {
   }
   if (!areShared && failed(emitFactors(needed)))
     return failure();
-  Value tile = openLoop(builder, loc, begin, index(tiles));
+  Value tile = openLoop(builder, loc, begin, index(countRowTiles()));
   setTile(tile);
   isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, tile,
                                   begin);
@@ -344,6 +315,10 @@ LogicalResult TiledRowEmission::emitSums(Value unit) {
 LogicalResult remat::cuda::emitTiledRows(const TiledRows &plan,
                                          const RowSchedule &schedule,
                                          LaunchBuilder &launch, bool overRows) {
-  TiledRowEmission emission(plan, schedule, launch);
-  return overRows ? emission.emitOverRows() : emission.emitRows();
+  std::unique_ptr<TiledRowEmission> emission;
+  if (plan.getRegisters(overRows))
+    emission = makeRegisterTileEmission(plan, schedule, launch, overRows);
+  else
+    emission = std::make_unique<TiledRowEmission>(plan, schedule, launch);
+  return overRows ? emission->emitOverRows() : emission->emitRows();
 }

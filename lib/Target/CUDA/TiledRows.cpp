@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TiledRows.h"
+#include "RegisterTiles.h"
 
 #include "remat/Codegen/KernelWorkspace.h"
 #include "remat/Codegen/Reduction.h"
@@ -17,6 +18,14 @@ using namespace remat::cuda;
 
 /// Columns of a tile: as many as rows, and whole parts of tensor cores.
 static constexpr int64_t maxTileColumns = 64, minTileColumns = 16;
+
+int64_t TiledRows::countThreads(const RowSchedule &schedule, bool overRows,
+                                int64_t tileThreads) const {
+  if (!getRegisters(overRows))
+    return tileThreads;
+  // A warp owns 16 rows or columns.
+  return 32 * llvm::divideCeil(overRows ? tileColumns : schedule.blockRows, 16);
+}
 
 int64_t TiledRows::getPitch(Type elementType) const {
   // Rows begin in different banks, and at multiples of 16 bytes.
@@ -43,6 +52,7 @@ private:
   void placeRows(bool repeats);
   bool isPlaced(int64_t maxBytes);
   bool mayEndInTile() const;
+  int64_t countTileBytes(bool overRows) const;
   int64_t countBytes() const;
 
   const RowSchedule &schedule;
@@ -279,12 +289,22 @@ bool TilePlanner::mayEndInTile() const {
   return true;
 }
 
-int64_t TilePlanner::countBytes() const {
+/// What a launch has in shared memory of its tiles, or for them.
+int64_t TilePlanner::countTileBytes(bool overRows) const {
+  if (const RegisterTiles *registers = plan.getRegisters(overRows))
+    return registers->countBytes(schedule.blockRows, plan.tileColumns);
   int64_t bytes = 0;
   for (memref::AllocOp alloc : plan.tiles) {
     Type type = alloc.getType().getElementType();
     bytes += schedule.blockRows * plan.getPitch(type) * getElementBytes(type);
   }
+  return bytes;
+}
+
+int64_t TilePlanner::countBytes() const {
+  int64_t bytes = countTileBytes(/*overRows=*/false);
+  if (plan.hasOverRows)
+    bytes = std::max(bytes, countTileBytes(/*overRows=*/true));
   for (memref::AllocOp alloc : plan.rows)
     bytes += alloc.getType().getNumElements() / schedule.numRows *
              schedule.blockRows *
@@ -354,6 +374,15 @@ std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
   for (const RowStep &step : schedule.finals)
     if (!addFinal(step))
       return std::nullopt;
+  auto findRegisters =
+      [&](bool overRows) -> std::shared_ptr<const RegisterTiles> {
+    std::optional<RegisterTiles> found =
+        planRegisterTiles(schedule, plan, wide, overRows);
+    return found ? std::make_shared<RegisterTiles>(std::move(*found)) : nullptr;
+  };
+  plan.rowRegisters = findRegisters(/*overRows=*/false);
+  if (plan.hasOverRows)
+    plan.sumRegisters = findRegisters(/*overRows=*/true);
   for (bool areWhole : {true, false})
     for (plan.tileColumns = maxTileColumns; plan.tileColumns >= minTileColumns;
          plan.tileColumns /= 2)

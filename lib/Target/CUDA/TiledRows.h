@@ -28,7 +28,11 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <memory>
+
 namespace remat::cuda {
+
+struct RegisterTiles;
 
 struct TiledStep {
   enum Kind {
@@ -69,7 +73,20 @@ struct TiledRows {
   /// Tiles of factors in shared memory.
   llvm::SmallVector<FactorLayout> factors;
   bool hasOverRows = false;
+  /// The launch of the rows, and that of the sums over rows, where they keep
+  /// their tiles in registers (RegisterTiles.h).
+  std::shared_ptr<const RegisterTiles> rowRegisters, sumRegisters;
 
+  const RegisterTiles *getRegisters(bool overRows) const {
+    return (overRows ? sumRegisters : rowRegisters).get();
+  }
+  bool areAllInRegisters() const {
+    return rowRegisters && (!hasOverRows || sumRegisters);
+  }
+  /// Threads of a launch; `tileThreads` of one that has its tiles in shared
+  /// memory.
+  int64_t countThreads(const RowSchedule &schedule, bool overRows,
+                       int64_t tileThreads) const;
   int64_t countTiles() const { return llvm::divideCeil(columns, tileColumns); }
   bool hasWholeTiles() const { return columns % tileColumns == 0; }
   /// Elements from one row of a tile to the next.

@@ -10,6 +10,8 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace remat::cuda;
@@ -92,6 +94,95 @@ SmallVector<Value> remat::cuda::emitTensorCore(OpBuilder &builder, Location loc,
   for (int64_t i = 0; i < 4; ++i)
     floats.push_back(LLVM::ExtractValueOp::create(builder, loc, sums, i));
   return floats;
+}
+
+Value remat::cuda::emitExp(OpBuilder &builder, Location loc, Value value) {
+  auto constant = [&](float number) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF32FloatAttr(number));
+  };
+  auto fma = [&](Value a, Value b, Value c) -> Value {
+    return math::FmaOp::create(builder, loc, a, b, c);
+  };
+  // Beyond these it is zero or infinite.
+  value = arith::MaximumFOp::create(builder, loc, value, constant(-104.0f));
+  value = arith::MinimumFOp::create(builder, loc, value, constant(104.0f));
+  Value log2e = constant(1.44269504f);
+  Value exponent = arith::MulFOp::create(builder, loc, value, log2e);
+  Value rest = fma(value, log2e, arith::NegFOp::create(builder, loc, exponent));
+  Value power = LLVM::CallIntrinsicOp::create(
+                    builder, loc, builder.getF32Type(),
+                    builder.getStringAttr(powerOfTwoName), ValueRange(exponent))
+                    ->getResult(0);
+  return arith::MulFOp::create(
+      builder, loc, power, fma(rest, constant(0.693147181f), constant(1.0f)));
+}
+
+/// The address of an element, as a pointer into `space`.
+static Value emitPointer(OpBuilder &builder, Location loc, Value buffer,
+                         Value place, NVVM::NVVMMemorySpace space) {
+  int64_t bytes =
+      cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
+  Value address =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
+  Value distance = arith::MulIOp::create(
+      builder, loc, place, arith::ConstantIndexOp::create(builder, loc, bytes));
+  address = arith::AddIOp::create(builder, loc, address, distance);
+  address =
+      arith::IndexCastOp::create(builder, loc, builder.getI64Type(), address);
+  return LLVM::IntToPtrOp::create(
+      builder, loc,
+      LLVM::LLVMPointerType::get(builder.getContext(),
+                                 static_cast<unsigned>(space)),
+      address);
+}
+
+Value remat::cuda::emitSharedPointer(OpBuilder &builder, Location loc,
+                                     Value buffer, Value place) {
+  return emitPointer(builder, loc, buffer, place,
+                     NVVM::NVVMMemorySpace::Shared);
+}
+
+Value remat::cuda::emitPointerBehind(OpBuilder &builder, Location loc,
+                                     Value pointer, int64_t bytes) {
+  if (bytes == 0)
+    return pointer;
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(),
+                             builder.getI8Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>(int32_t(bytes)));
+}
+
+SmallVector<Value> remat::cuda::emitMatrixLoad(OpBuilder &builder, Location loc,
+                                               Value pointer, bool transposes) {
+  MLIRContext *context = builder.getContext();
+  Type i32 = builder.getI32Type();
+  Type type = LLVM::LLVMStructType::getLiteral(context, {i32, i32, i32, i32});
+  Value loaded = NVVM::LdMatrixOp::create(
+      builder, loc, type, pointer, 4,
+      transposes ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+      NVVM::LdStMatrixShapeAttr::get(context, 8, 8),
+      NVVM::LdStMatrixEltType::B16);
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < 4; ++i)
+    words.push_back(LLVM::ExtractValueOp::create(builder, loc, loaded, i));
+  return words;
+}
+
+void remat::cuda::emitAsyncCopy(OpBuilder &builder, Location loc, Value target,
+                                Value source, Value place, Value bytes) {
+  Value pointer =
+      emitPointer(builder, loc, source, place, NVVM::NVVMMemorySpace::Global);
+  NVVM::CpAsyncOp::create(builder, loc, target, pointer, 16,
+                          NVVM::LoadCacheModifierKind::CG, bytes);
+}
+
+void remat::cuda::emitCopyGroup(OpBuilder &builder, Location loc) {
+  NVVM::CpAsyncCommitGroupOp::create(builder, loc);
+}
+
+void remat::cuda::emitCopyWait(OpBuilder &builder, Location loc,
+                               int64_t pending) {
+  NVVM::CpAsyncWaitGroupOp::create(builder, loc, pending);
 }
 
 void remat::cuda::loadWarpDialects(MLIRContext *context) {

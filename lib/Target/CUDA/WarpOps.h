@@ -39,6 +39,47 @@ emitTensorCore(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
                llvm::ArrayRef<mlir::Value> c);
 constexpr int64_t coreRows = 16, coreColumns = 8, coreTerms = 16;
 
+/// The exponential of an f32 by the power of two that a device has as an
+/// instruction (ex2.approx), of relative error 2^-21. The rounding error of the
+/// power's exponent is made good, as else it would grow with the argument.
+mlir::Value emitExp(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value);
+
+/// The intrinsic of LLVM that `emitExp` calls.
+constexpr llvm::StringLiteral powerOfTwoName = "llvm.nvvm.ex2.approx.f32";
+
+/// Where element `place`, an index, of a one-dimensional buffer in shared
+/// memory is, as a pointer.
+mlir::Value emitSharedPointer(mlir::OpBuilder &builder, mlir::Location loc,
+                              mlir::Value buffer, mlir::Value place);
+
+/// The pointer that is `bytes` behind `pointer`.
+mlir::Value emitPointerBehind(mlir::OpBuilder &builder, mlir::Location loc,
+                              mlir::Value pointer, int64_t bytes);
+
+/// Loads four matrices of 8 x 8 elements of 16 bits from shared memory: those
+/// of matrix i are 16 bytes from each of the pointers of threads 8 i to 8 i + 7
+/// of the warp on, at multiples of 16 bytes. Returns four words: in matrix i, a
+/// thread has elements (g, 2t) and (g, 2t + 1) as in `emitTensorCore`, or
+/// (2t, g) and (2t + 1, g) with `transposes`.
+llvm::SmallVector<mlir::Value> emitMatrixLoad(mlir::OpBuilder &builder,
+                                              mlir::Location loc,
+                                              mlir::Value pointer,
+                                              bool transposes);
+
+/// Begins to copy 16 bytes from element `place` of `source`, in memory of the
+/// device, to the pointer `target` into shared memory, both at multiples of 16
+/// bytes. With `bytes`, an i32 up to 16, only so many of them are read, and the
+/// others are zero.
+void emitAsyncCopy(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value target, mlir::Value source, mlir::Value place,
+                   mlir::Value bytes);
+/// Makes a group of the copies that the thread has begun since the last one.
+void emitCopyGroup(mlir::OpBuilder &builder, mlir::Location loc);
+/// Waits for all groups of the thread but the last `pending`.
+void emitCopyWait(mlir::OpBuilder &builder, mlir::Location loc,
+                  int64_t pending);
+
 /// Loads the NVVM dialect, for `emitTensorCore`.
 void loadWarpDialects(mlir::MLIRContext *context);
 

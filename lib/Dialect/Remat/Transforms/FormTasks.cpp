@@ -221,6 +221,9 @@ FailureOr<GraphOp> GraphBuilder::build() {
   builder.setInsertionPointToStart(&body);
   Block &operations = func.getBody().front();
   SmallVector<Cluster> clusters = formClusters(operations);
+  // Where a library makes epilogues, it multiplies narrow factors faster.
+  if (getTargetFacts(func).getEpilogues() && narrowFactors(operations))
+    clusters = formClusters(operations);
   if (getTargetFacts(func).getStrides() && spreadSlices(operations, clusters))
     clusters = formClusters(operations);
   if (getTargetFacts(func).getStrides() && spreadFactors(operations, clusters))

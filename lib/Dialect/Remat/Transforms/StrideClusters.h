@@ -39,6 +39,11 @@ bool spreadSlices(mlir::Block &body, llvm::ArrayRef<Cluster> clusters);
 /// the block so far; whether there are others now.
 bool spreadFactors(mlir::Block &body, llvm::ArrayRef<Cluster> clusters);
 
+/// Lets contractions in kernels of blocks of rows read factors as bf16 that are
+/// widened to f32 for them alone (NarrowFactors.cpp). Whether there are others
+/// now.
+bool narrowFactors(mlir::Block &body);
+
 /// Lets what makes a factor that is the same for all rows of a run join
 /// `cluster`, of blocks of rows, where nothing else reads it. Those that have
 /// joined.
