@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CublasLt.h"
+#include "MatmulParts.h"
 
 #include "../Descriptors.h"
 
@@ -130,7 +131,17 @@ private:
   bool setPointers(const void *bias, const void *input) const;
   bool createLayout(Object &layout, int32_t dtype, int64_t rows,
                     int64_t columns, const MatmulForm::Matrix &matrix,
-                    int64_t batchStride);
+                    const int64_t *batchStrides) const;
+  struct Layouts {
+    Object lhs, rhs, result;
+  };
+  bool createLayouts(const MatmulForm &extents, int64_t terms,
+                     Layouts &layouts) const;
+  bool ask(const Layouts &layouts, const Object &preference, int most,
+           Choice *choices, int &count, Status &status) const;
+  Status check(const Algorithm &algorithm, Choice &found) const;
+  bool chooseByRoundedExtents(const MatmulLimits &limits,
+                              const Object &preference);
   bool choose(const MatmulLimits &limits, std::string &error);
   bool take(const MatmulAlgorithm &stored, uint64_t workspaceBytes,
             std::string &error);
@@ -139,7 +150,8 @@ private:
   Handle handle;
   remat_matmul matmul;
   MatmulForm form;
-  Object description, lhs, rhs, result;
+  Object description;
+  Layouts layouts;
   Choice choice = {};
   /// What entries share in the place of workspaces of their own.
   void *workspace = nullptr;
@@ -246,9 +258,10 @@ std::unique_ptr<MatmulLibrary> MatmulLibrary::load(std::string &error) {
 
 bool Matmul::createLayout(Object &layout, int32_t dtype, int64_t rows,
                           int64_t columns, const MatmulForm::Matrix &matrix,
-                          int64_t batchStride) {
+                          const int64_t *batchStrides) const {
   if (matrix.isTransposed)
     std::swap(rows, columns);
+  const int64_t batchStride = batchStrides[form.batchDim];
   int32_t count = static_cast<int32_t>(matmul.batch[form.batchDim]);
   return lib.MatrixLayoutCreate(layout.set(lib.MatrixLayoutDestroy),
                                 getType(dtype), static_cast<uint64_t>(rows),
@@ -258,6 +271,36 @@ bool Matmul::createLayout(Object &layout, int32_t dtype, int64_t rows,
                                       sizeof(count)) == 0 &&
          lib.MatrixLayoutSetAttribute(layout.get(), layoutBatchStride,
                                       &batchStride, sizeof(batchStride)) == 0;
+}
+
+/// Describes matrices where they are, with these extents.
+bool Matmul::createLayouts(const MatmulForm &extents, int64_t terms,
+                           Layouts &made) const {
+  const int64_t *a = matmul.a_batch_stride, *b = matmul.b_batch_stride;
+  return createLayout(made.lhs, matmul.a_dtype, extents.rows, terms, form.lhs,
+                      form.isSwapped ? b : a) &&
+         createLayout(made.rhs, matmul.b_dtype, terms, extents.columns,
+                      form.rhs, form.isSwapped ? a : b) &&
+         createLayout(made.result, matmul.c_dtype, extents.rows,
+                      extents.columns, form.result, matmul.c_batch_stride);
+}
+
+/// The library's first choices for matrices with these layouts; whether there
+/// are any.
+bool Matmul::ask(const Layouts &of, const Object &preference, int most,
+                 Choice *choices, int &count, Status &status) const {
+  count = 0;
+  status = lib.MatmulAlgoGetHeuristic(
+      handle, description.get(), of.lhs.get(), of.rhs.get(), of.result.get(),
+      of.result.get(), preference.get(), most, choices, &count);
+  return status == 0 && count > 0;
+}
+
+/// Whether the library takes an algorithm, and what it needs.
+Status Matmul::check(const Algorithm &algorithm, Choice &found) const {
+  return lib.MatmulAlgoCheck(handle, description.get(), layouts.lhs.get(),
+                             layouts.rhs.get(), layouts.result.get(),
+                             layouts.result.get(), &algorithm, &found);
 }
 
 MatmulAlgorithm Matmul::getAlgorithm() const {
@@ -273,9 +316,7 @@ bool Matmul::take(const MatmulAlgorithm &stored, uint64_t workspaceBytes,
                   std::string &error) {
   Algorithm algorithm;
   std::copy(std::begin(stored.data), std::end(stored.data), algorithm.data);
-  Status status =
-      lib.MatmulAlgoCheck(handle, description.get(), lhs.get(), rhs.get(),
-                          result.get(), result.get(), &algorithm, &choice);
+  Status status = check(algorithm, choice);
   uint64_t needed =
       std::max<uint64_t>(stored.workspaceBytes, choice.workspaceBytes);
   bool isTaken = status == 0 && choice.status == 0 && needed <= workspaceBytes;
@@ -333,6 +374,61 @@ bool Matmul::setPointers(const void *bias, const void *input) const {
                                      sizeof(input)) == 0);
 }
 
+/// The first choice for matrices whose lines are longer, up to a multiple of 16
+/// bytes, that the library takes for those that there are. Its kernels that are
+/// several times as fast read lines of any length, if these begin at multiples
+/// of 16 bytes; it does not propose them where lengths are none. It refuses
+/// them only where lines of the result are.
+bool Matmul::chooseByRoundedExtents(const MatmulLimits &limits,
+                                    const Object &preference) {
+  const int64_t granule = getMatmulGranule(matmul, limits.allowsTf32);
+  if (granule == 0)
+    return false;
+  auto isMultiple = [&](int64_t value) { return value % granule == 0; };
+  const int dim = form.batchDim;
+  bool haveMatrices =
+      matmul.batch[dim] <= 1 || (isMultiple(matmul.a_batch_stride[dim]) &&
+                                 isMultiple(matmul.b_batch_stride[dim]) &&
+                                 isMultiple(matmul.c_batch_stride[dim]));
+  if (!haveMatrices || !isMultiple(form.lhs.leading) ||
+      !isMultiple(form.rhs.leading) || !isMultiple(form.result.leading) ||
+      !isMultiple(form.rows))
+    return false;
+  auto round = [&](int64_t value) {
+    return (value + granule - 1) / granule * granule;
+  };
+  MatmulForm extents = form;
+  int64_t terms = matmul.k;
+  if (form.lhs.isTransposed || !form.rhs.isTransposed)
+    terms = round(terms);
+  if (form.rhs.isTransposed)
+    extents.columns = round(extents.columns);
+  if (terms == matmul.k && extents.columns == form.columns)
+    return false;
+  constexpr int most = 8;
+  Choice choices[most];
+  Layouts rounded;
+  int count = 0;
+  Status status = 0;
+  if (!createLayouts(extents, terms, rounded) ||
+      !ask(rounded, preference, most, choices, count, status))
+    return false;
+  for (int i = 0; i < count; ++i) {
+    Choice found = {};
+    if (choices[i].status != 0 || check(choices[i].algorithm, found) != 0 ||
+        found.status != 0)
+      continue;
+    found.algorithm = choices[i].algorithm;
+    found.workspaceBytes =
+        std::max(found.workspaceBytes, choices[i].workspaceBytes);
+    if (found.workspaceBytes > limits.workspaceBytes)
+      continue;
+    choice = found;
+    return true;
+  }
+  return false;
+}
+
 /// The library's first choice under the limits.
 bool Matmul::choose(const MatmulLimits &limits, std::string &error) {
   Object preference;
@@ -350,13 +446,12 @@ bool Matmul::choose(const MatmulLimits &limits, std::string &error) {
     isSet = isSet && lib.MatmulPreferenceSetAttribute(
                          preference.get(), preferAlignmentA + i, &alignments[i],
                          sizeof(alignments[i])) == 0;
+  if (isSet && chooseByRoundedExtents(limits, preference))
+    return true;
   int count = 0;
-  Status status =
-      isSet ? lib.MatmulAlgoGetHeuristic(handle, description.get(), lhs.get(),
-                                         rhs.get(), result.get(), result.get(),
-                                         preference.get(), 1, &choice, &count)
-            : 1;
-  if (status == 0 && count == 1 && choice.status == 0)
+  Status status = 1;
+  if (isSet && ask(layouts, preference, 1, &choice, count, status) &&
+      choice.status == 0)
     return true;
   error = std::string("cuBLASLt has no algorithm for a matmul") +
           describe(matmul.epilogue) + " of " + std::to_string(matmul.m) +
@@ -379,23 +474,13 @@ bool Matmul::prepare(const MatmulLimits &limits, std::string &error) {
   if (matmul.a_dtype == REMAT_F32 && limits.allowsTf32)
     compute = computeTf32;
   int32_t transposes[2] = {form.lhs.isTransposed, form.rhs.isTransposed};
-  int dim = form.batchDim;
-  int64_t strides[2] = {matmul.a_batch_stride[dim], matmul.b_batch_stride[dim]};
-  if (form.isSwapped)
-    std::swap(strides[0], strides[1]);
   if (lib.MatmulDescCreate(description.set(lib.MatmulDescDestroy), compute,
                            isF64 ? typeF64 : typeF32) != 0 ||
       lib.MatmulDescSetAttribute(description.get(), descTransA, &transposes[0],
                                  sizeof(int32_t)) != 0 ||
       lib.MatmulDescSetAttribute(description.get(), descTransB, &transposes[1],
                                  sizeof(int32_t)) != 0 ||
-      !createLayout(lhs, matmul.a_dtype, form.rows, matmul.k, form.lhs,
-                    strides[0]) ||
-      !createLayout(rhs, matmul.b_dtype, matmul.k, form.columns, form.rhs,
-                    strides[1]) ||
-      !createLayout(result, matmul.c_dtype, form.rows, form.columns,
-                    form.result, matmul.c_batch_stride[dim]) ||
-      !describeEpilogue()) {
+      !createLayouts(form, matmul.k, layouts) || !describeEpilogue()) {
     error = "cuBLASLt refuses the description of a matmul";
     return false;
   }
@@ -444,11 +529,12 @@ bool Matmul::run(const MatmulBuffers &buffers, Stream stream,
                           : z;
       if (form.isSwapped)
         std::swap(x, y);
-      Status status = lib.Matmul(handle, description.get(), alpha, x, lhs.get(),
-                                 y, rhs.get(), beta, w, result.get(), z,
-                                 result.get(), &choice.algorithm,
-                                 workspace ? workspace : buffers.workspace,
-                                 choice.workspaceBytes, stream);
+      Status status =
+          lib.Matmul(handle, description.get(), alpha, x, layouts.lhs.get(), y,
+                     layouts.rhs.get(), beta, w, layouts.result.get(), z,
+                     layouts.result.get(), &choice.algorithm,
+                     workspace ? workspace : buffers.workspace,
+                     choice.workspaceBytes, stream);
       if (status == 0)
         continue;
       error = "cuBLASLt failed with status " + std::to_string(status);

@@ -15,6 +15,7 @@
 #include "CublasLt.h"
 #include "CudnnConvolution.h"
 #include "DeviceStep.h"
+#include "MatmulParts.h"
 
 namespace remat::cuda {
 
@@ -64,7 +65,7 @@ private:
   /// Of each launch.
   std::vector<Function> functions;
   /// Of each description that entries have.
-  std::vector<const PreparedMatmul *> matmuls;
+  std::vector<const DividedMatmul *> matmuls;
   std::vector<std::unique_ptr<PreparedConvolution>> convolutions;
   /// The kernels of those that the library does not carry out, or REMAT_NONE.
   std::vector<uint32_t> convolutionKernels;

@@ -86,7 +86,8 @@ void CudaStep::findMatmulLimits(const Table &of, const std::string &place,
           return std::memcmp(&shared.matmul, &matmul, sizeof(matmul)) == 0;
         });
     if (found == matmuls.end()) {
-      found = matmuls.insert(found, {matmul, {}, 0, "", nullptr});
+      found = matmuls.emplace(found);
+      found->matmul = matmul;
       found->limits.workspaceBytes = UINT64_MAX;
     }
     ++found->entries;
@@ -99,10 +100,10 @@ void CudaStep::findMatmulLimits(const Table &of, const std::string &place,
                      /*isBody=*/true);
 }
 
-const PreparedMatmul *CudaStep::findMatmul(const remat_matmul &matmul) const {
+const DividedMatmul *CudaStep::findMatmul(const remat_matmul &matmul) const {
   for (const SharedMatmul &shared : matmuls)
     if (std::memcmp(&shared.matmul, &matmul, sizeof(matmul)) == 0)
-      return shared.prepared.get();
+      return &shared.prepared;
   return nullptr;
 }
 
@@ -170,30 +171,48 @@ remat_status CudaStep::loadMatmulLibrary(const remat_step_options &options,
 /// Prepares a description that finds no algorithm within the workspace that was
 /// planned: other devices and versions of the library may want more of it. All
 /// such matmuls have one beside the arena, since they run one after the other.
-/// If that does not help, the message stays what it is.
-remat_status CudaStep::lendWorkspace(SharedMatmul &shared, std::string &error) {
+/// If that does not help, null, and the message stays what it is.
+std::unique_ptr<PreparedMatmul>
+CudaStep::lendWorkspace(SharedMatmul &shared, const remat_matmul &matmul,
+                        MatmulLimits limits, remat_status &status,
+                        std::string &error) {
   // With as much, cuBLASLt 13.1 has an algorithm for every matmul that it
   // takes.
   constexpr uint64_t spareBytes = uint64_t(32) << 20;
-  if (!spareWorkspace && !allocate(&spareWorkspace, spareBytes, error))
-    return REMAT_OUT_OF_MEMORY;
-  shared.limits.workspaceBytes = spareBytes;
-  shared.limits.workspace = spareWorkspace;
+  if (!spareWorkspace && !allocate(&spareWorkspace, spareBytes, error)) {
+    status = REMAT_OUT_OF_MEMORY;
+    return nullptr;
+  }
+  limits.workspaceBytes = spareBytes;
+  limits.workspace = spareWorkspace;
   std::string ignored;
-  shared.prepared =
-      matmulLibrary->prepare(shared.matmul, shared.limits, ignored);
-  if (shared.prepared)
+  std::unique_ptr<PreparedMatmul> prepared =
+      matmulLibrary->prepare(matmul, limits, ignored);
+  if (prepared && !shared.borrows) {
+    shared.borrows = true;
     degradedCalls += shared.entries;
-  return REMAT_OK;
+  }
+  return prepared;
 }
 
-/// Prepares a description with the algorithm that is known for it, or with one
-/// that is known from then on.
-remat_status CudaStep::chooseMatmul(SharedMatmul &shared, Algorithms &known,
-                                    std::string &error) {
-  const remat_matmul &matmul = shared.matmul;
-  MatmulLimits &limits = shared.limits;
-  limits.allowsTf32 = (table.header.flags & REMAT_TABLE_TF32) != 0;
+/// Prepares a part with the algorithm that is known for its description, or
+/// with one that is known from then on. Null with a status on failure.
+std::unique_ptr<PreparedMatmul> CudaStep::choosePart(SharedMatmul &shared,
+                                                     const MatmulPart &part,
+                                                     Algorithms &known,
+                                                     remat_status &status,
+                                                     std::string &error) {
+  const remat_matmul &matmul = part.matmul;
+  MatmulLimits limits = shared.limits;
+  auto lower = [&](uint32_t number, uint64_t offset) {
+    limits.alignments[number] =
+        std::min(limits.alignments[number], alignmentOf(offset));
+  };
+  lower(0, part.a);
+  lower(1, part.b);
+  lower(2, part.c);
+  lower(3, part.vector);
+  lower(5, part.c);
   Algorithms::Record record = {};
   constexpr size_t buffers = sizeof(limits.alignments) / sizeof(uint32_t);
   static_assert(sizeof(limits.alignments) <= sizeof(record.alignments));
@@ -205,26 +224,41 @@ remat_status CudaStep::chooseMatmul(SharedMatmul &shared, Algorithms &known,
               std::to_string(stored->alignments[i]) + ", and buffer " +
               std::to_string(i) + " is at one of " +
               std::to_string(limits.alignments[i]);
-      return REMAT_STALE_ALGORITHMS;
+      status = REMAT_STALE_ALGORITHMS;
+      return nullptr;
     }
   limits.stored = stored ? &stored->algorithm : nullptr;
-  shared.prepared = matmulLibrary->prepare(matmul, limits, error);
-  bool mayLend =
-      !stored || stored->algorithm.workspaceBytes > limits.workspaceBytes;
-  if (!shared.prepared && mayLend)
-    if (remat_status status = lendWorkspace(shared, error))
-      return status;
-  // What is stored moves as choices are added.
-  limits.stored = nullptr;
-  if (!shared.prepared)
-    return stored ? REMAT_STALE_ALGORITHMS : REMAT_LIBRARY_ERROR;
+  std::unique_ptr<PreparedMatmul> prepared =
+      matmulLibrary->prepare(matmul, limits, error);
+  status = stored ? REMAT_STALE_ALGORITHMS : REMAT_LIBRARY_ERROR;
+  if (!prepared &&
+      (!stored || stored->algorithm.workspaceBytes > limits.workspaceBytes))
+    prepared = lendWorkspace(shared, matmul, limits, status, error);
+  if (!prepared)
+    return nullptr;
+  status = REMAT_OK;
   if (stored)
-    return REMAT_OK;
+    return prepared;
   record.matmul = matmul;
   record.allowsTf32 = limits.allowsTf32;
   for (size_t i = 0; i < buffers; ++i)
     record.alignments[i] = limits.alignments[i];
-  record.algorithm = shared.prepared->getAlgorithm();
+  record.algorithm = prepared->getAlgorithm();
   known.add(record);
+  return prepared;
+}
+
+remat_status CudaStep::chooseMatmul(SharedMatmul &shared, Algorithms &known,
+                                    std::string &error) {
+  MatmulLimits &limits = shared.limits;
+  limits.allowsTf32 = (table.header.flags & REMAT_TABLE_TF32) != 0;
+  for (const MatmulPart &part : splitMatmul(shared.matmul, limits.allowsTf32)) {
+    remat_status status = REMAT_OK;
+    std::unique_ptr<PreparedMatmul> prepared =
+        choosePart(shared, part, known, status, error);
+    if (!prepared)
+      return status;
+    shared.prepared.add(part, std::move(prepared));
+  }
   return REMAT_OK;
 }

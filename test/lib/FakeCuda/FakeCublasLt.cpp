@@ -306,6 +306,11 @@ int cublasLtMatmulAlgoGetHeuristic(void *, void *description, void *a, void *,
     if (alignment < 4)
       return notSupported;
   const auto &described = *static_cast<Description *>(description);
+  const auto &first = *static_cast<Layout *>(a);
+  const auto &made = *static_cast<Layout *>(result);
+  fakecuda::getLibrary().asked.push_back(
+      {made.rows, made.columns,
+       described.transposes[0] ? first.rows : first.columns});
   lastPrepared = described.epilogue;
   const auto &made = *static_cast<Layout *>(result);
   size_t needed = countNeededBytes(described, made);

@@ -16,6 +16,7 @@
 #ifndef REMAT_TEST_FAKECUDA_H
 #define REMAT_TEST_FAKECUDA_H
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -79,6 +80,8 @@ struct LibraryState {
   uint64_t most = UINT64_MAX;
   /// Those of the matmuls that were run.
   std::vector<uint64_t> used;
+  /// Rows, columns and terms of those whose algorithms were asked for.
+  std::vector<std::array<uint64_t, 3>> asked;
 };
 LibraryState &getLibrary();
 

@@ -173,6 +173,55 @@ TEST_F(CudaMatmulTest, Precision) {
   }
 }
 
+// Factors whose lines have any length, but begin at multiples of 16 bytes, get
+// an algorithm for longer lines, if the library takes it for them.
+TEST_F(CudaMatmulTest, LinesOfAnyLength) {
+  using Extents = std::array<uint64_t, 3>;
+  auto ask = [](const remat_matmul &m, uint64_t flags = REMAT_TABLE_TF32) {
+    StepTableBuilder builder;
+    auto addMatrix = [&](const char *name) {
+      return builder.addArgumentBuffer(
+          builder.addArgument(name, REMAT_F32, {256}));
+    };
+    uint32_t a = addMatrix("a"), b = addMatrix("b");
+    uint32_t c =
+        builder.addResultBuffer(builder.addResult("c", REMAT_F32, {256}));
+    StepEntry entry = makeEntry(builder.addMatmul(m), {a, b}, {c});
+    entry.kind = REMAT_ENTRY_MATMUL;
+    builder.addEntry(entry);
+    builder.setFlags(flags);
+    fakecuda::getLibrary().asked.clear();
+    CudaStep step(builder);
+    EXPECT_EQ(step.loaded, REMAT_OK) << step.message;
+    return fakecuda::getLibrary().asked;
+  };
+  // Rows of 9 terms, 12 apart. The library sees the transposed product.
+  remat_matmul m = makeMatmul({1, 1, 1}, 5, 8, 9, 0, 0);
+  m.a_m_stride = 12;
+  EXPECT_EQ(ask(m), std::vector<Extents>({{8, 5, 12}}));
+  EXPECT_EQ(ask(m, 0), std::vector<Extents>({{8, 5, 9}}));
+  // An algorithm that it does not take.
+  fakecuda::getLibrary().algorithm = 5;
+  fakecuda::getLibrary().most = 4;
+  EXPECT_EQ(ask(m), std::vector<Extents>({{8, 5, 12}, {8, 5, 9}}));
+  // One that needs a workspace that there is not.
+  fakecuda::getLibrary() = {};
+  fakecuda::getLibrary().workspaceBytes = 1024;
+  EXPECT_EQ(ask(m), std::vector<Extents>({{8, 5, 12}, {8, 5, 9}}));
+  fakecuda::getLibrary() = {};
+  // Columns of 5 elements of the first factor.
+  m = makeMatmul({1, 1, 1}, 5, 8, 9, 1, 0);
+  m.a_k_stride = 8;
+  EXPECT_EQ(ask(m), std::vector<Extents>({{8, 8, 9}}));
+  // Rows of the result are 9 elements, or one of the matrices has no gaps.
+  m = makeMatmul({1, 1, 1}, 8, 9, 5, 0, 0);
+  m.a_m_stride = 8;
+  m.b_k_stride = m.c_m_stride = 12;
+  EXPECT_EQ(ask(m), std::vector<Extents>({{9, 8, 5}}));
+  m = makeMatmul({1, 1, 1}, 8, 8, 5, 0, 0);
+  EXPECT_EQ(ask(m), std::vector<Extents>({{8, 8, 5}}));
+}
+
 // What the library does not take is refused before it is asked.
 TEST_F(CudaMatmulTest, StridesThatNoLibraryTakes) {
   remat_matmul m = makeMatmul({1, 1, 1}, 3, 4, 5, 0, 0);
