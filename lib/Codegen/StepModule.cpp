@@ -9,6 +9,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Runtime/StepTable.h"
+#include "remat/Utils/PaddedRows.h"
 
 using namespace mlir;
 using namespace remat;
@@ -106,6 +107,9 @@ LogicalResult StepModule::compileKernel(TaskOp task) {
     return task.emitOpError("calls kernel '")
            << task.getKernel() << "', expected a 'func.func'";
   CompiledKernel &kernel = kernels[task.getKernel()];
+  for (auto [number, type] : llvm::enumerate(function.getResultTypes()))
+    kernel.resultRows.push_back(getResultRow(function, number).elements *
+                                getElementBytes(getElementTypeOrSelf(type)));
   kernel.call = compiler.match(function);
   auto loops = function.getOps<LoopOp>();
   if (kernel.call && !loops.empty())

@@ -59,6 +59,8 @@ private:
   SequenceNumbers sequence;
   StepTableBuilder table;
   DenseMap<Value, uint32_t> buffers;
+  /// The bytes of rows of values with gaps between them.
+  DenseMap<Value, uint32_t> rows;
   /// For values in buffers of the caller, the number of the result.
   DenseMap<Value, unsigned> results;
   /// The entry's task number of each task that is no clone, by id.
@@ -135,7 +137,8 @@ void TableEmitter::setContents(Value value) {
   std::optional<remat_dtype> dtype = getDtype(type.getElementType());
   table.setContents(buffers.lookup(value), dtype ? int32_t(*dtype) : -1,
                     type.getNumElements() *
-                        getElementBytes(type.getElementType()));
+                        getElementBytes(type.getElementType()),
+                    rows.lookup(value));
 }
 
 LogicalResult TableEmitter::addBuffer(Value value, SlotAttr slot) {
@@ -258,7 +261,8 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   }
   for (Value operand : task.getOperands())
     entry.operands.push_back(buffers.lookup(operand));
-  for (Value result : task.getResults()) {
+  for (OpResult result : task.getResults()) {
+    rows[result] = kernel.resultRows[result.getResultNumber()];
     setContents(result);
     entry.results.push_back(buffers.lookup(result));
   }
@@ -309,6 +313,7 @@ void TableEmitter::addTransfer(Operation *op, remat_entry_kind kind,
   entry.kind = kind;
   entry.operands = {buffers.lookup(source)};
   if (target) {
+    rows[target] = rows.lookup(source);
     // What is in host memory is only copied.
     if (isa<RankedTensorType>(target.getType()))
       setContents(target);
@@ -323,6 +328,7 @@ void TableEmitter::addTransfer(Operation *op, remat_entry_kind kind,
 LogicalResult TableEmitter::addOp(Operation &op) {
   if (isViewOp(&op)) {
     buffers[op.getResult(0)] = table.addView(buffers.lookup(op.getOperand(0)));
+    rows[op.getResult(0)] = rows.lookup(op.getOperand(0));
     setContents(op.getResult(0));
     return success();
   }

@@ -193,6 +193,7 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
     pm.addPass(createOfferPackingPass(offers));
   }
   pm.addPass(createOfferAbsorptionPass());
+  pm.addPass(createPadRowsPass());
   ChooseImplementationsPassOptions implementations;
   implementations.threads = options.threads;
   implementations.costs = options.costs;

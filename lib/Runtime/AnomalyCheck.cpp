@@ -13,6 +13,7 @@
 
 #include "AnomalyCheck.h"
 #include "Threads.h"
+#include "remat/Runtime/LibraryCalls.h"
 
 #include <algorithm>
 #include <cstring>
@@ -158,9 +159,24 @@ NonFinite AnomalyCheck::find(const remat_buffer &buffer,
                              const void *data) const {
   if (!hasNonFinite(buffer.dtype) || buffer.used == 0)
     return {};
-  const void *bytes = read(data, buffer.used);
-  return bytes ? findNonFinite(bytes, buffer.used, buffer.dtype, threads)
-               : NonFinite();
+  const auto *bytes = static_cast<const char *>(read(data, buffer.used));
+  NonFinite found;
+  if (!bytes)
+    return found;
+  // Elements are counted without what is between rows.
+  uint64_t elements = 0;
+  forEachRow(buffer, [&](uint64_t offset, uint64_t size) {
+    NonFinite part = findNonFinite(bytes + offset, size, buffer.dtype, threads);
+    auto keepFirst = [&](auto &first, const auto &other) {
+      if (other && !first)
+        first = elements + *other;
+    };
+    keepFirst(found.nan, part.nan);
+    keepFirst(found.infinity, part.infinity);
+    elements += size / remat_dtype_bytes(buffer.dtype);
+    return !(found.nan && found.infinity);
+  });
+  return found;
 }
 
 AnomalyCheck::Kinds AnomalyCheck::look(const remat_buffer &buffer,

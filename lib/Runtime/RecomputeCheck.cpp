@@ -107,8 +107,11 @@ uint64_t RecomputeCheck::hash(uint32_t index, void *const *buffers) const {
   for (uint32_t i = 0; i < entry.result_count; ++i) {
     auto *bytes =
         static_cast<const unsigned char *>(buffers[entry.operand_count + i]);
-    for (uint64_t j = 0; j < table.result(entry, i).used; ++j)
-      value = (value ^ bytes[j]) * UINT64_C(0x100000001b3);
+    forEachRow(table.result(entry, i), [&](uint64_t offset, uint64_t size) {
+      for (uint64_t j = offset; j < offset + size; ++j)
+        value = (value ^ bytes[j]) * UINT64_C(0x100000001b3);
+      return true;
+    });
   }
   return value;
 }
@@ -166,18 +169,30 @@ bool RecomputeCheck::compare(uint32_t index, void *const *buffers,
   for (uint32_t i = 0; i < entry.result_count; ++i) {
     const remat_buffer &result = table.result(entry, i);
     auto *now = static_cast<const char *>(buffers[entry.operand_count + i]);
-    uint64_t differs = static_cast<uint64_t>(
-        std::mismatch(now, now + result.used, before).first - now);
-    if (differs < result.used) {
-      uint64_t size = std::max<uint64_t>(remat_dtype_bytes(result.dtype), 1);
-      uint64_t element = differs / size;
+    uint64_t size = std::max<uint64_t>(remat_dtype_bytes(result.dtype), 1);
+    // Elements are counted without what is between rows.
+    uint64_t elements = 0;
+    bool isEqual = true;
+    forEachRow(result, [&](uint64_t offset, uint64_t bytes) {
+      const char *row = now + offset, *rowBefore = before + offset;
+      auto differs = static_cast<uint64_t>(
+          std::mismatch(row, row + bytes, rowBefore).first - row);
+      isEqual = differs == bytes;
+      if (isEqual) {
+        elements += bytes / size;
+        return true;
+      }
+      uint64_t at = differs / size * size;
       error = table.describe(index) + " repeats " +
               table.describe(originals[index]) + " with other bits: element " +
-              std::to_string(element) + " of result " + std::to_string(i) +
-              " was " + printElement(result.dtype, before + element * size) +
-              " and is " + printElement(result.dtype, now + element * size);
+              std::to_string(elements + differs / size) + " of result " +
+              std::to_string(i) + " was " +
+              printElement(result.dtype, rowBefore + at) + " and is " +
+              printElement(result.dtype, row + at);
       return false;
-    }
+    });
+    if (!isEqual)
+      return false;
     before += result.used;
   }
   return true;

@@ -141,6 +141,7 @@ uint32_t StepTableBuilder::addView(uint32_t buffer, uint64_t offset,
   remat_buffer view = buffers[buffer];
   view.offset += offset;
   view.bytes = view.used = bytes;
+  view.row = 0;
   return addBuffer(view);
 }
 
@@ -149,9 +150,10 @@ uint32_t StepTableBuilder::addView(uint32_t buffer) {
 }
 
 void StepTableBuilder::setContents(uint32_t buffer, int32_t dtype,
-                                   uint64_t bytes) {
+                                   uint64_t bytes, uint32_t row) {
   buffers[buffer].dtype = dtype;
   buffers[buffer].used = bytes;
+  buffers[buffer].row = row;
 }
 
 uint32_t StepTableBuilder::addMatmul(const remat_matmul &matmul) {

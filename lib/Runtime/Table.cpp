@@ -406,6 +406,10 @@ private:
         return fail(counted("buffer", i) + " holds " +
                     std::to_string(buffer.used) + " of " +
                     std::to_string(buffer.bytes) + " bytes");
+      if (buffer.row != 0 && buffer.used % strideOf(buffer) != 0)
+        return fail(counted("buffer", i) + " has rows of " +
+                    std::to_string(buffer.row) + " bytes, which its " +
+                    std::to_string(buffer.used) + " bytes are not");
       if (buffer.reused > 1 ||
           (buffer.reused && buffer.space != REMAT_SPACE_RESULT))
         return fail(counted("buffer", i) + " is reused but in no result");

@@ -19,6 +19,27 @@
 
 namespace remat {
 
+/// The bytes from the beginning of a row to that of the next, of a buffer with
+/// gaps between rows.
+inline uint64_t strideOf(const remat_buffer &buffer) {
+  constexpr uint64_t mask = REMAT_ROW_ALIGNMENT - 1;
+  return (uint64_t(buffer.row) + mask) & ~mask;
+}
+
+/// Calls `visit` with offset and size of each range of bytes that mean
+/// something, in order, until it returns false: rows, where there are gaps
+/// between them, or all that is used.
+template <typename Visit>
+void forEachRow(const remat_buffer &buffer, Visit visit) {
+  const uint64_t size = buffer.row ? buffer.row : buffer.used;
+  const uint64_t stride = buffer.row ? strideOf(buffer) : size;
+  if (size == 0)
+    return;
+  for (uint64_t offset = 0; offset < buffer.used; offset += stride)
+    if (!visit(offset, size))
+      return;
+}
+
 struct Table {
   remat_step_header header;
   std::vector<char> strings;

@@ -37,6 +37,8 @@ struct CompiledKernel {
   std::vector<DeviceLaunch> launches;
   std::vector<uint64_t> scratch;
   bool isOnDevice = false;
+  /// The bytes of a row of each result without the gap behind it, or 0.
+  std::vector<uint32_t> resultRows;
 };
 
 /// The step table of `graph` (StepTable.h). Fails with a diagnostic at values

@@ -21,13 +21,16 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 13u
+#define REMAT_STEP_TABLE_VERSION 14u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check", "no body".
 #define REMAT_NONE UINT32_C(0xffffffff)
 /// Values are placed at, and rounded up to, multiples of this many bytes.
 #define REMAT_ALIGNMENT 64
+/// Rows of a buffer that has gaps between them begin at multiples of this many
+/// bytes: vectors that a device loads at once, and what libraries ask for.
+#define REMAT_ROW_ALIGNMENT 16
 
 /// Element types. An i1 is stored as one byte, 0 or 1; index is 64 bits wide. A
 /// complex number is its real and its imaginary part, in this order, as in C.
@@ -185,7 +188,9 @@ typedef struct remat_buffer {
   /// The bytes that mean something, and what they are.
   uint64_t used;
   int32_t dtype; // remat_dtype; -1 when it is none
-  uint32_t reserved;
+  /// Where rows have gaps between them, the bytes of a row that mean something:
+  /// rows begin at multiples of REMAT_ROW_ALIGNMENT. Else 0.
+  uint32_t row;
 } remat_buffer;
 
 typedef enum remat_entry_kind {

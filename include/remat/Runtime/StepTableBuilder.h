@@ -87,8 +87,10 @@ public:
   /// All of `buffer`: what a reshape gives.
   uint32_t addView(uint32_t buffer);
   /// Says what is in a buffer, for messages and comparisons: elements of a type
-  /// (-1 for one that is no remat_dtype) of so many bytes, without padding.
-  void setContents(uint32_t buffer, int32_t dtype, uint64_t bytes);
+  /// (-1 for one that is no remat_dtype) of so many bytes. Where there are gaps
+  /// behind rows, `row` is the bytes of a row without its gap.
+  void setContents(uint32_t buffer, int32_t dtype, uint64_t bytes,
+                   uint32_t row = 0);
   /// Any record, as it is.
   uint32_t addBuffer(const remat_buffer &buffer);
 

@@ -111,6 +111,10 @@ public:
   virtual llvm::LogicalResult
   makeLibraryPlans(mlir::ModuleOp module, const LibraryOptions &options) const;
 
+  /// Whether rows of matrices should begin at multiples of REMAT_ROW_ALIGNMENT
+  /// bytes, so that libraries and generated code read them in vectors.
+  virtual bool wantsAlignedRows() const { return false; }
+
   /// Bytes of its input and output that a convolution copies on its way, as
   /// they are in a layout that its library does not take.
   virtual int64_t countCopiedBytes(const remat_convolution &conv) const = 0;

@@ -18,6 +18,7 @@
 #include "remat/Runtime/LibraryCalls.h"
 #include "remat/Runtime/StepTableBuilder.h"
 #include "remat/Utils/Epilogues.h"
+#include "remat/Utils/PaddedRows.h"
 #include "remat/Utils/Saturating.h"
 #include "remat/Utils/Structured.h"
 
@@ -95,10 +96,25 @@ using MatmulDims = SmallVector<MatmulDim>;
 
 } // namespace
 
-/// The stride of loop `dim` in an operand of type `type`; 0 if it has none.
-static int64_t getLoopStride(AffineMap map, RankedTensorType type,
-                             unsigned dim) {
+/// Strides of a tensor of this type in memory, where the rows that it is a view
+/// of have gaps; nothing if one of its dimensions goes over gaps and elements.
+static std::optional<SmallVector<int64_t>> getStrides(RankedTensorType type,
+                                                      PaddedRow row) {
   SmallVector<int64_t> strides = computeStrides(type.getShape());
+  if (!row)
+    return strides;
+  for (auto [stride, size] : llvm::zip(strides, type.getShape())) {
+    if (stride % row.elements == 0)
+      stride = stride / row.elements * row.stride;
+    else if (size != 1 && row.elements % (stride * size) != 0)
+      return std::nullopt;
+  }
+  return strides;
+}
+
+/// The stride of loop `dim` in an operand with these strides; 0 if it has none.
+static int64_t getLoopStride(AffineMap map, ArrayRef<int64_t> strides,
+                             unsigned dim) {
   int64_t stride = 0;
   for (auto [result, dimStride] : llvm::zip(map.getResults(), strides))
     if (result == getAffineDimExpr(dim, map.getContext()))
@@ -137,15 +153,40 @@ static MatmulDim takeDim(MatmulDims &dims) {
   return dims.pop_back_val();
 }
 
-/// The contraction, with operand `first` of it as A.
+namespace {
+/// How arguments and results of a kernel lie in memory.
+struct KernelRows {
+  ArrayRef<PaddedRow> arguments, results;
+
+  PaddedRow ofArgument(unsigned number) const {
+    return arguments.empty() ? PaddedRow() : arguments[number];
+  }
+  PaddedRow ofResult(unsigned number) const {
+    return results.empty() ? PaddedRow() : results[number];
+  }
+};
+} // namespace
+
+/// The contraction of two arguments, with operand `first` of it as A. What is
+/// made of it is result 0.
 static std::optional<remat_matmul> describeContraction(linalg::LinalgOp op,
+                                                       const KernelRows &rowsOf,
                                                        unsigned first = 0) {
   SmallVector<AffineMap> maps;
   SmallVector<RankedTensorType> types;
+  SmallVector<SmallVector<int64_t>> strides;
   for (unsigned number : {first, 1 - first, 2u}) {
+    Value operand = op->getOperand(number);
     maps.push_back(op.getIndexingMapsArray()[number]);
-    types.push_back(
-        dyn_cast<RankedTensorType>(op->getOperand(number).getType()));
+    types.push_back(cast<RankedTensorType>(operand.getType()));
+    std::optional<SmallVector<int64_t>> found = getStrides(
+        types.back(),
+        number == 2
+            ? rowsOf.ofResult(0)
+            : rowsOf.ofArgument(getKernelArgument(operand).getArgNumber()));
+    if (!found)
+      return std::nullopt;
+    strides.push_back(std::move(*found));
   }
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   MatmulDims batch, rows, columns, sums;
@@ -154,7 +195,7 @@ static std::optional<remat_matmul> describeContraction(linalg::LinalgOp op,
     bool in[3];
     for (unsigned i = 0; i < 3; ++i) {
       in[i] = maps[i].isFunctionOfDim(dim);
-      merged.strides[i] = getLoopStride(maps[i], types[i], dim);
+      merged.strides[i] = getLoopStride(maps[i], strides[i], dim);
     }
     if (in[0] && in[1] && in[2])
       batch.push_back(merged);
@@ -345,8 +386,23 @@ matchKernelEpilogue(FunctionOpInterface kernel) {
                        /*summed=*/{}, factor};
 }
 
+/// Whether an epilogue has what it reads and makes beside the product without
+/// gaps. The input of an activation has the strides of the product.
+static bool hasEpilogueRows(const EpilogueParts &parts,
+                            ArrayRef<unsigned> arguments,
+                            const KernelRows &rowsOf, unsigned numResults) {
+  constexpr int32_t withInput = REMAT_EPILOGUE_INPUT | REMAT_EPILOGUE_MASK |
+                                REMAT_EPILOGUE_GELU_GRADIENT |
+                                REMAT_EPILOGUE_RELU_GRADIENT;
+  return (!parts.operand || !rowsOf.ofArgument(arguments.back())) &&
+         (numResults == 1 || !rowsOf.ofResult(1)) &&
+         (!(parts.number & withInput) || !rowsOf.ofResult(0));
+}
+
 /// A product with an epilogue, both of arguments, with results of type `made`.
-static LibraryCallRef makeEpilogueCall(const EpilogueParts &parts, Type made) {
+static LibraryCallRef makeEpilogueCall(const EpilogueParts &parts, Type made,
+                                       const KernelRows &rowsOf,
+                                       unsigned numResults) {
   linalg::LinalgOp op = parts.product;
   // Columns are the last dimension of the result.
   unsigned first = 1 - findColumnFactor(op);
@@ -361,7 +417,9 @@ static LibraryCallRef makeEpilogueCall(const EpilogueParts &parts, Type made) {
       return {};
     arguments.push_back(argument.getArgNumber());
   }
-  std::optional<remat_matmul> matmul = describeContraction(op, first);
+  if (!hasEpilogueRows(parts, arguments, rowsOf, numResults))
+    return {};
+  std::optional<remat_matmul> matmul = describeContraction(op, rowsOf, first);
   if (!matmul)
     return {};
   matmul->epilogue = parts.number;
@@ -374,9 +432,12 @@ static LibraryCallRef makeEpilogueCall(const EpilogueParts &parts, Type made) {
   return std::make_shared<MatmulCall>(*matmul, arguments, /*isAdded=*/false);
 }
 
-LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
+/// The call that a kernel on tensors without gaps is.
+static LibraryCallRef matchMatmul(FunctionOpInterface kernel,
+                                  const KernelRows &rowsOf) {
   if (std::optional<EpilogueParts> parts = matchKernelEpilogue(kernel))
-    return makeEpilogueCall(*parts, kernel.getResultTypes().front());
+    return makeEpilogueCall(*parts, kernel.getResultTypes().front(), rowsOf,
+                            kernel.getNumResults());
   auto op = dyn_cast_or_null<linalg::LinalgOp>(getResultMaker(kernel));
   Value before;
   if (auto sum = dyn_cast_or_null<linalg::GenericOp>(op.getOperation()))
@@ -395,7 +456,10 @@ LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
     return {};
   if (!lhs || !rhs || (!init && !startsFromZeros(op)))
     return {};
-  std::optional<remat_matmul> matmul = describeContraction(op);
+  // What is added to has the strides of the result.
+  if (init && rowsOf.ofArgument(init.getArgNumber()) != rowsOf.ofResult(0))
+    return {};
+  std::optional<remat_matmul> matmul = describeContraction(op, rowsOf);
   if (matmul)
     matmul->accumulate = init ? 1 : 0;
   if (!matmul || remat_matmul_workspace_bytes(&*matmul, 1) < 0)
@@ -405,4 +469,12 @@ LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
     arguments.push_back(init.getArgNumber());
   return std::make_shared<MatmulCall>(*matmul, arguments,
                                       static_cast<bool>(before));
+}
+
+LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
+  if (auto function = dyn_cast<func::FuncOp>(kernel.getOperation()))
+    if (std::optional<UnpaddedKernel> unpadded = removePadding(function))
+      return ::matchMatmul(*unpadded->function,
+                           {unpadded->arguments, unpadded->results});
+  return ::matchMatmul(kernel, KernelRows());
 }

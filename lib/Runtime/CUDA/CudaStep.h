@@ -121,11 +121,9 @@ private:
   std::unique_ptr<PreparedMatmul>
   choosePart(SharedMatmul &shared, const MatmulPart &part, Algorithms &known,
              remat_status &status, std::string &error);
-  std::unique_ptr<PreparedMatmul> lendWorkspace(SharedMatmul &shared,
-                                                const remat_matmul &matmul,
-                                                MatmulLimits limits,
-                                                remat_status &status,
-                                                std::string &error);
+  std::unique_ptr<PreparedMatmul>
+  lendWorkspace(SharedMatmul &shared, const remat_matmul &matmul,
+                MatmulLimits limits, remat_status &status, std::string &error);
   const DividedMatmul *findMatmul(const remat_matmul &matmul) const;
   /// Ranges of statuses that the run has: of entries, and of all bodies.
   std::vector<std::pair<uint64_t, uint64_t>> findStatuses() const;

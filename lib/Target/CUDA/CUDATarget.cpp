@@ -119,6 +119,7 @@ public:
       return success();
     return makeConvolutionPlans(module, options);
   }
+  bool wantsAlignedRows() const override { return true; }
   int64_t countCopiedBytes(const remat_convolution &conv) const override {
     return 0;
   }

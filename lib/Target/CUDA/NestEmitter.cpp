@@ -46,13 +46,19 @@ void NestEmitter::splitIndex(Value number, ArrayRef<unsigned> loops,
   for (auto [place, loop] : llvm::reverse(llvm::enumerate(loops))) {
     bool isVector = static_cast<int>(loop) == plan.vectorLoop && !carries;
     int64_t size = nest.loops[loop].size / (isVector ? plan.width : 1);
+    if (isVector && isTail)
+      size = plan.tail;
     Value index = rest;
     if (place != 0) {
       Value divisor = emitIndex(builder, loc, size);
       index = arith::RemUIOp::create(builder, loc, rest, divisor);
       rest = arith::DivUIOp::create(builder, loc, rest, divisor);
     }
-    if (isVector && plan.width != 1)
+    if (isVector && isTail)
+      index = arith::AddIOp::create(
+          builder, loc, index,
+          emitIndex(builder, loc, nest.loops[loop].size - plan.tail), nsw);
+    else if (isVector && plan.width != 1)
       index = arith::MulIOp::create(builder, loc, index,
                                     emitIndex(builder, loc, plan.width), nsw);
     if (Value begin = nest.loops[loop].begin)
@@ -102,7 +108,7 @@ Value NestEmitter::emitElement(const Access &access, unsigned number,
     return context.scalars.lookupOrDefault(access.scalar);
   if (auto it = staged.find(number); it != staged.end())
     return emitStaged(it->second, access.elementType, lane);
-  if (!isVector(access))
+  if (isTail || !isVector(access))
     return context.load(builder, loc, access.root, access.elementType,
                         emitAddress(access, point));
   SmallVector<Value> &elements = vectors[number];
@@ -203,7 +209,8 @@ void NestEmitter::moveToLane(Point &point, unsigned lane) {
 LogicalResult NestEmitter::emitPoints(unsigned depth) {
   // Neighbours differ in one index, once it is known.
   bool isTerm = plan.vectorLoop >= 0 && nest.loops[plan.vectorLoop].isReduction;
-  for (int64_t lane = 1; depth != 0 && lane < plan.width; ++lane) {
+  int64_t width = isTail ? 1 : plan.width;
+  for (int64_t lane = 1; depth != 0 && lane < width; ++lane) {
     SmallVector<Value> &indices = points[lane].indices;
     Value mine = indices[plan.vectorLoop];
     indices = points.front().indices;
@@ -302,7 +309,7 @@ LogicalResult NestEmitter::emitSerial() {
 
 /// The point of the thread, its neighbours, or those of its next `rounds`.
 LogicalResult NestEmitter::emitPointwise(Value number, int64_t rounds) {
-  createPoints(plan.width * rounds);
+  createPoints(isTail ? 1 : plan.width * rounds);
   for (auto [lane, point] : llvm::enumerate(points))
     definePoint(point, lane);
   splitIndex(number, parallel, points.front().indices);
@@ -344,11 +351,24 @@ LogicalResult NestEmitter::emitOnGrid(ArrayRef<unsigned> partials) {
   case NestPlan::Serial:
     openFirst();
     return emitSerial();
-  case NestPlan::Pointwise:
-    openIf(builder, loc,
-           arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                 number, index(plan.vectors)));
-    return emitPointwise(number);
+  case NestPlan::Pointwise: {
+    auto emitBelow = [&](Value mine, int64_t count) {
+      OpBuilder::InsertionGuard inner(builder);
+      openIf(builder, loc,
+             arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                   mine, index(count)));
+      return emitPointwise(mine);
+    };
+    if (failed(emitBelow(number, plan.vectors)))
+      return failure();
+    if (plan.tails == 0)
+      return success();
+    // Before the first of these threads, the difference is a large number.
+    isTail = true;
+    return emitBelow(
+        arith::SubIOp::create(builder, loc, number, index(plan.vectors)),
+        plan.tails);
+  }
   case NestPlan::Transpose:
     return emitTransposed();
   case NestPlan::Sum:
@@ -365,6 +385,27 @@ LogicalResult NestEmitter::emitOnGrid(ArrayRef<unsigned> partials) {
   return emitSum(group, split, partials);
 }
 
+/// The vectors of a pointwise nest, in rounds.
+LogicalResult NestEmitter::emitVectorsInBlock() {
+  OpBuilder::InsertionGuard guard(builder);
+  auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
+  int64_t step = plan.rounds * launch.threads;
+  int64_t full = plan.rounds == 1 ? 0 : plan.vectors / step * step;
+  if (full != 0) {
+    OpBuilder::InsertionGuard inner(builder);
+    if (failed(emitPointwise(
+            openLoop(builder, loc, launch.thread, index(full), step),
+            plan.rounds)))
+      return failure();
+  }
+  Value first = full == 0 ? launch.thread
+                          : arith::AddIOp::create(builder, loc, launch.thread,
+                                                  index(full), nsw)
+                                .getResult();
+  return emitPointwise(
+      openLoop(builder, loc, first, index(plan.vectors), launch.threads));
+}
+
 LogicalResult NestEmitter::emitInBlock() {
   OpBuilder::InsertionGuard guard(builder);
   auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
@@ -377,23 +418,14 @@ LogicalResult NestEmitter::emitInBlock() {
            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                  launch.thread, index(0)));
     return emitSerial();
-  case NestPlan::Pointwise: {
-    int64_t step = plan.rounds * launch.threads;
-    int64_t full = plan.rounds == 1 ? 0 : plan.vectors / step * step;
-    if (full != 0) {
-      OpBuilder::InsertionGuard inner(builder);
-      if (failed(emitPointwise(
-              openLoop(builder, loc, launch.thread, index(full), step),
-              plan.rounds)))
-        return failure();
-    }
-    Value first = full == 0 ? launch.thread
-                            : arith::AddIOp::create(builder, loc, launch.thread,
-                                                    index(full), nsw)
-                                  .getResult();
-    return emitPointwise(
-        openLoop(builder, loc, first, index(plan.vectors), launch.threads));
-  }
+  case NestPlan::Pointwise:
+    if (failed(emitVectorsInBlock()))
+      return failure();
+    if (plan.tails == 0)
+      return success();
+    isTail = true;
+    return emitPointwise(openLoop(builder, loc, launch.thread,
+                                  index(plan.tails), launch.threads));
   case NestPlan::Transpose:
     llvm_unreachable("a block has no tiles of its own");
   case NestPlan::Sum:

@@ -47,8 +47,11 @@ struct NestPlan {
   /// Pointwise: the loop around it whose next line the points may go on to, or
   /// -1: lines that `width` does not divide lie one behind the other.
   int carryLoop = -1;
-  /// Pointwise: groups of `width` points.
-  int64_t vectors = 1;
+  /// Points behind the last vector of a line, which are taken one by one: a
+  /// line of 50,257 elements that begins where a vector may begin.
+  int64_t tail = 0;
+  /// Pointwise: groups of `width` points, and the points of all tails.
+  int64_t vectors = 1, tails = 0;
   /// Points or terms that a thread reads before it computes any of them, where
   /// they are not next to each other: those of its next rounds of a loop.
   int64_t rounds = 1;
@@ -160,6 +163,7 @@ private:
   void emitStores();
   void emitFills(mlir::Value first, int64_t step);
   llvm::LogicalResult emitPointwise(mlir::Value number, int64_t rounds = 1);
+  llvm::LogicalResult emitVectorsInBlock();
   mlir::Value emitStaged(mlir::Value tile, mlir::Type type, unsigned lane);
   void splitTiles();
   std::pair<mlir::Value, mlir::Value> openTile(int64_t width,
@@ -197,9 +201,11 @@ private:
 
   mlir::Value isFirst;
 
-  /// While emitting: the points, and how many of them are emitted.
+  /// While emitting: the points, and how many of them are emitted. Those of
+  /// tails are alone.
   std::deque<Point> points;
   int64_t numActive = 0;
+  bool isTail = false;
   llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Value>> vectors;
   /// What operations of the body read for all points of a thread.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> gathered;

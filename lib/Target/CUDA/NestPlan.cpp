@@ -30,6 +30,9 @@ static constexpr int64_t maxSplits = 256;
 /// Results of a block that have a lane each next to each other.
 static constexpr int64_t columns = 32;
 
+/// Lines with points behind their last vector have at least so many vectors.
+static constexpr int64_t minTailedVectors = 32;
+
 /// Points of a thread that it reads together where they are not next to each
 /// other: as many floats as 16 bytes hold.
 static constexpr int64_t maxRounds = 4;
@@ -107,10 +110,13 @@ static void chooseLines(const LoopNest &nest, unsigned carryLoop, unsigned loop,
   plan.vectorLoop = loop;
   plan.carryLoop = carryLoop;
   plan.width = width;
+  plan.tail = 0;
 }
 
-/// Chooses neighbouring points along `loop`.
-static void chooseVector(const LoopNest &nest, unsigned loop, NestPlan &plan) {
+/// Chooses neighbouring points along `loop`. If it `mayHaveTail`, the last
+/// points of a line may be no vector.
+static void chooseVector(const LoopNest &nest, unsigned loop, NestPlan &plan,
+                         bool mayHaveTail = false) {
   const Loop &info = nest.loops[loop];
   if (info.begin || info.end)
     return;
@@ -125,18 +131,29 @@ static void chooseVector(const LoopNest &nest, unsigned loop, NestPlan &plan) {
                                   getElementBytes(getStorageType(
                                       load.getMemRefType().getElementType())));
     }
+  auto hasVectors = [&](int64_t width) {
+    bool any = llvm::any_of(gathers, [&](memref::LoadOp load) {
+      return isVectorGather(nest, load, loop, width, varying);
+    });
+    for (const Access &access :
+         llvm::concat<const Access>(nest.inputs, nest.outputs))
+      any |= isVectorAccess(access, loop, width);
+    return any;
+  };
+  const int64_t widest = width;
   while (info.size % width != 0)
     width /= 2;
-  bool any = llvm::any_of(gathers, [&](memref::LoadOp load) {
-    return isVectorGather(nest, load, loop, width, varying);
-  });
-  for (const Access &access :
-       llvm::concat<const Access>(nest.inputs, nest.outputs))
-    any |= isVectorAccess(access, loop, width);
-  if (!any)
+  if (hasVectors(width)) {
+    plan.vectorLoop = loop;
+    plan.width = width;
+    return;
+  }
+  if (!mayHaveTail || !gathers.empty() ||
+      info.size < minTailedVectors * widest || !hasVectors(widest))
     return;
   plan.vectorLoop = loop;
-  plan.width = width;
+  plan.width = widest;
+  plan.tail = info.size % widest;
 }
 
 static NestPlan planNest(const LoopNest &nest, int64_t threads,
@@ -159,10 +176,15 @@ static NestPlan planNest(const LoopNest &nest, int64_t threads,
   }
   if (!reduces) {
     if (last >= 0)
-      chooseVector(nest, last, plan);
+      chooseVector(nest, last, plan, /*mayHaveTail=*/true);
     if (before >= 0)
       chooseLines(nest, before, last, plan);
     plan.vectors = plan.results / plan.width;
+    if (plan.tail != 0) {
+      int64_t size = nest.loops[last].size, lines = plan.results / size;
+      plan.vectors = lines * (size / plan.width);
+      plan.tails = lines * plan.tail;
+    }
     return plan;
   }
   plan.kind = NestPlan::Sum;
@@ -181,7 +203,9 @@ static NestPlan planNest(const LoopNest &nest, int64_t threads,
     plan.lanesAreNeighbours = false;
     return plan;
   }
-  chooseVector(nest, last, plan);
+  bool isLine = plan.terms == nest.loops[last].size;
+  chooseVector(nest, last, plan,
+               /*mayHaveTail=*/plan.lanesAreNeighbours && isLine);
   plan.vectorIsResults = plan.vectorLoop >= 0 && !plan.lanesAreNeighbours;
   if (isShort)
     return plan;
@@ -251,6 +275,7 @@ static void chooseTiles(const LoopNest &nest, NestPlan &plan) {
   NestPlan tiled = plan;
   tiled.vectorLoop = tiled.carryLoop = -1;
   tiled.width = 1;
+  tiled.tail = tiled.tails = 0;
   chooseVector(nest, along, tiled);
   tiled.vectorLoop = along;
   int64_t width = maxWidth;
@@ -318,7 +343,7 @@ int64_t NestEmitter::countBlocks(const NestPlan &plan, int64_t threads) {
   case NestPlan::Empty:
     return 1;
   case NestPlan::Pointwise:
-    return llvm::divideCeil(plan.vectors, threads);
+    return llvm::divideCeil(plan.vectors + plan.tails, threads);
   case NestPlan::Transpose:
     return plan.vectors;
   case NestPlan::Sum:

@@ -81,7 +81,7 @@ LogicalResult NestEmitter::emitTerms(Value begin, Value end, int64_t rounds,
                          emitIndex(builder, loc, rounds * plan.lanes), sums);
   builder.setInsertionPointToStart(loop.getBody());
   vectors.clear();
-  numActive = plan.width * rounds;
+  numActive = isTail ? 1 : plan.width * rounds;
   splitIndex(loop.getInductionVar(), reductions, points.front().indices);
   for (int64_t round = 1; round < rounds; ++round) {
     points[round].indices = points.front().indices;
@@ -308,6 +308,21 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
   }
   if (failed(emitTo(end, 1)))
     return failure();
+  if (plan.tail != 0) {
+    isTail = true;
+    begin = lane;
+    Value count = index(plan.tail);
+    // One of the blocks that share a result adds them.
+    if (plan.splits != 1)
+      count = arith::SelectOp::create(
+          builder, loc,
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, split,
+                                index(0)),
+          count, index(0));
+    if (failed(emitTo(count, 1)))
+      return failure();
+    isTail = false;
+  }
   if (plan.lanes != 1)
     emitTree(sums, lane, slots);
   openIf(builder, loc,

@@ -151,6 +151,45 @@ TEST(Anomaly, NotMadeByTheStep) {
   }
 }
 
+/// r[i] of two rows of 3 elements, which begin every 4: a[i] squared.
+void squareRows(void *const *buffers, int64_t begin, int64_t end,
+                remat_kernel_status *) {
+  auto *a = static_cast<const float *>(buffers[0]);
+  auto *r = static_cast<float *>(buffers[1]);
+  for (int64_t i = begin; i < end; ++i)
+    r[i / 3 * 4 + i % 3] = a[i] * a[i];
+}
+
+/// The other way.
+void packRows(void *const *buffers, int64_t begin, int64_t end,
+              remat_kernel_status *) {
+  auto *a = static_cast<const float *>(buffers[0]);
+  auto *r = static_cast<float *>(buffers[1]);
+  for (int64_t i = begin; i < end; ++i)
+    r[i] = a[i / 3 * 4 + i % 3];
+}
+
+// What is in the gaps between rows is nobody's: the arena is poisoned.
+TEST(Anomaly, GapsBetweenRows) {
+  StepTableBuilder builder;
+  builder.addArgument("x", REMAT_F32, {2, 3});
+  builder.addResult("y", REMAT_F32, {2, 3});
+  uint32_t rows = builder.addArenaBuffer(0, 32);
+  builder.setContents(rows, REMAT_F32, 32, /*row=*/12);
+  builder.addEntry(makeEntry(0, {builder.addArgumentBuffer(0)}, {rows}, 6));
+  builder.addEntry(makeEntry(1, {rows}, {builder.addResultBuffer(0)}, 6));
+  Step step(builder, {squareRows, packRows},
+            withFlags(REMAT_STEP_ANOMALY_ERROR | REMAT_STEP_POISON));
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  Tensor x({2, 3}, 1), y({2, 3});
+  EXPECT_EQ(step.run({x}, {y}), REMAT_OK) << step.message;
+  x.values[4] = 1e30f;
+  EXPECT_EQ(step.run({x}, {y}), REMAT_ANOMALY);
+  EXPECT_NE(step.message.find("infinity in element 4 of result 0 of entry 0"),
+            std::string::npos)
+      << step.message;
+}
+
 TEST(Anomaly, OffByDefault) {
   Step step(squares(), kernels);
   Tensor x({4}, 1e30f), y({4});

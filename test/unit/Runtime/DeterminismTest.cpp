@@ -41,7 +41,8 @@ const std::vector<remat_kernel_fn> bad = {addOne, countCalls};
 /// x -> a -> b, then a and b again, into other places; `cloneBytes` are those
 /// of the second b. A tensor has 10 floats. The second half may be a call of
 /// its own.
-StepTableBuilder recompute(uint64_t cloneBytes = 40, bool separate = false) {
+StepTableBuilder recompute(uint64_t cloneBytes = 40, bool separate = false,
+                           uint32_t row = 0) {
   StepTableBuilder builder;
   builder.addArgument("x", REMAT_F32, {10});
   builder.addResult("y", REMAT_F32, {10});
@@ -61,7 +62,7 @@ StepTableBuilder recompute(uint64_t cloneBytes = 40, bool separate = false) {
   uint32_t buffers[4];
   for (uint32_t i = 0; i < 4; ++i) {
     buffers[i] = builder.addArenaBuffer(i * 64, i == 3 ? cloneBytes : 40);
-    builder.setContents(buffers[i], REMAT_F32, i == 3 ? cloneBytes : 40);
+    builder.setContents(buffers[i], REMAT_F32, i == 3 ? cloneBytes : 40, row);
   }
   add(0, x, buffers[0], 0, REMAT_NONE, "sin");
   add(1, buffers[0], buffers[1], 1, REMAT_NONE, "dropout");
@@ -95,6 +96,33 @@ TEST(Determinism, BitsDiffer) {
             "4");
   // A step can be run again, and is checked again.
   EXPECT_EQ(runOnce(step), REMAT_NONDETERMINISTIC);
+}
+
+// Element 5 is in a gap between rows of 20 bytes, which begin every 32: none of
+// the results differs in what means something.
+TEST(Determinism, GapsBetweenRows) {
+  Step refused(recompute(40, /*separate=*/false, /*row=*/20), bad,
+               withCheck(REMAT_CHECK_BITWISE));
+  EXPECT_EQ(refused.loaded, REMAT_INVALID_MODULE);
+  EXPECT_NE(refused.message.find("rows of 20 bytes"), std::string::npos)
+      << refused.message;
+  for (uint32_t row : {20u, 24u, 32u}) {
+    StepTableBuilder builder = recompute();
+    for (uint32_t i = 0; i < 4; ++i)
+      builder.setContents(i + 3, REMAT_F32, 32, row);
+    Step step(builder, bad, withCheck(REMAT_CHECK_BITWISE, REMAT_STEP_DEBUG));
+    ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+    if (row == 20) {
+      EXPECT_EQ(runOnce(step), REMAT_OK) << step.message;
+      EXPECT_EQ(std::string(remat_step_trace(step.step)).find("!="),
+                std::string::npos);
+      continue;
+    }
+    EXPECT_EQ(runOnce(step), REMAT_NONDETERMINISTIC);
+    EXPECT_NE(step.message.find("element 5 of result 0 was 3 and is 4"),
+              std::string::npos)
+        << step.message;
+  }
 }
 
 TEST(Determinism, BitsAgree) {

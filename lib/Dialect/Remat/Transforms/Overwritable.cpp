@@ -19,6 +19,7 @@
 #include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Utils/PaddedRows.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -252,8 +253,9 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
   return readByWriter && written.isPermutation();
 }
 
-SmallVector<SmallVector<unsigned>>
-remat::findOverwritable(func::FuncOp kernel) {
+/// As below, of a kernel whose tensors have no gaps between rows.
+static SmallVector<SmallVector<unsigned>>
+findOverwritableOfRows(func::FuncOp kernel) {
   SmallVector<SmallVector<unsigned>> operands(kernel.getNumResults());
   // One side of the copy is the host's.
   if (findTransfer(kernel))
@@ -279,5 +281,20 @@ remat::findOverwritable(func::FuncOp kernel) {
       if (mayOverwrite(kernel, result, argument))
         operands[result].push_back(argument.getArgNumber());
   }
+  return operands;
+}
+
+SmallVector<SmallVector<unsigned>>
+remat::findOverwritable(func::FuncOp kernel) {
+  std::optional<UnpaddedKernel> unpadded = removePadding(kernel);
+  if (!unpadded)
+    return findOverwritableOfRows(kernel);
+  SmallVector<SmallVector<unsigned>> operands =
+      findOverwritableOfRows(*unpadded->function);
+  // Elements lie in the same places where gaps do.
+  for (auto [row, numbers] : llvm::zip(unpadded->results, operands))
+    llvm::erase_if(numbers, [&, row = row](unsigned number) {
+      return unpadded->arguments[number] != row;
+    });
   return operands;
 }
