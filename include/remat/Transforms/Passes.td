@@ -484,7 +484,7 @@ def NarrowContractionOperandsPass : Pass<"remat-narrow-contraction-operands", ":
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::tensor::TensorDialect"
+    "::mlir::tensor::TensorDialect", "::remat::RematDialect"
   ];
 }
 
