@@ -32,18 +32,23 @@ Roofline::Roofline(TargetAttr target, int threads, bool tf32) : tf32(tf32) {
 }
 
 double Roofline::getCallPeak(const codegen::LibraryCall &call) const {
-  const remat_matmul *matmul = call.getMatmul();
-  if (!matmul)
+  int32_t dtype;
+  if (const remat_matmul *matmul = call.getMatmul())
+    dtype = matmul->a_dtype;
+  else if (const remat_convolution *convolution = call.getConvolution())
+    dtype = convolution->input_dtype;
+  else
     return contractionPeak;
-  if (matmul->a_dtype == REMAT_F16 || matmul->a_dtype == REMAT_BF16)
+  if (dtype == REMAT_F16 || dtype == REMAT_BF16)
     return narrowPeak;
-  if (matmul->a_dtype == REMAT_F32 && tf32)
+  if (dtype == REMAT_F32 && tf32)
     return std::max(contractionPeak, narrowPeak / 2);
   return contractionPeak;
 }
 
 int64_t Roofline::estimate(const codegen::KernelInfo &kernel) const {
-  double peak = kernel.call ? getCallPeak(*kernel.call) : loopPeak;
+  double peak = kernel.call ? getCallPeak(*kernel.call)
+                            : loopPeak * kernel.loopSpeed;
   if (kernel.call && kernel.call->hasSecondPlans())
     peak /= PlanTuning::secondPlanTime;
   double narrow = static_cast<double>(kernel.narrowFlops);

@@ -156,7 +156,11 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addNestedPass<func::FuncOp>(createScatterIntoSumsPass());
   pm.addNestedPass<func::FuncOp>(createSinkIntoGathersPass());
   pm.addNestedPass<func::FuncOp>(createRecomputeCheapPass());
-  pm.addNestedPass<func::FuncOp>(createChooseLayoutsPass());
+  ChooseLayoutsPassOptions layouts;
+  layouts.convolutions = options.convolutions;
+  layouts.tf32 = options.allowsTf32;
+  layouts.device = options.device;
+  pm.addNestedPass<func::FuncOp>(createChooseLayoutsPass(layouts));
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   pm.addNestedPass<func::FuncOp>(createFuseSiblingReductionsPass());
   addStaticCleanup(pm);

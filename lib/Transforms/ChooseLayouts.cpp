@@ -44,10 +44,10 @@ struct Activations {
 class LayoutChooser {
 public:
   /// Without a target, what is not channels-last is taken to be copied.
-  LayoutChooser(func::FuncOp function, int64_t weight, double minGain,
-                const Target *target)
-      : block(function.getBody().front()), weight(weight), minGain(minGain),
-        target(target), facts(getTargetFacts(function)) {}
+  LayoutChooser(func::FuncOp function, const LayoutCosts &costs,
+                const Target *target, const LibraryOptions &libraries)
+      : block(function.getBody().front()), costs(costs), target(target),
+        libraries(libraries), facts(getTargetFacts(function)) {}
 
   /// The values to permute.
   DimOrders choose();
@@ -72,9 +72,9 @@ private:
   bool isWorth(ArrayRef<Value> values, int64_t saved) const;
 
   Block &block;
-  int64_t weight;
-  double minGain;
+  const LayoutCosts &costs;
   const Target *target;
+  const LibraryOptions &libraries;
   TargetAttr facts;
   DenseMap<Value, SmallVector<Tie>> ties;
   /// What convolutions want, in program order.
@@ -211,7 +211,7 @@ int64_t LayoutChooser::countCopied(ConvOp op) const {
     return 0;
   setStrides(call->input_strides, a.input, a.inputLayout, input);
   setStrides(call->output_strides, a.output, a.outputLayout, output);
-  return target->countCopiedBytes(*call);
+  return target->countCopiedBytes(*call, libraries);
 }
 
 /// The bytes of `value` if it has to be transposed.
@@ -251,7 +251,7 @@ int64_t LayoutChooser::getCost(ArrayRef<Value> values) const {
     transposed += countTransposed(value);
   for (ConvOp conv : collectConvolutions(values))
     copied += countCopied(conv);
-  return copied + weight * transposed;
+  return copied + costs.transposed * transposed;
 }
 
 static double countFlops(ConvOp op) {
@@ -273,7 +273,7 @@ bool LayoutChooser::isWorth(ArrayRef<Value> values, int64_t saved) const {
   double seconds = flops / static_cast<double>(facts.getContractionFlops());
   return static_cast<double>(saved) /
              static_cast<double>(facts.getBandwidth()) >=
-         minGain * seconds;
+         costs.minGain * seconds;
 }
 
 DimOrders LayoutChooser::choose() {
@@ -302,11 +302,21 @@ struct ChooseLayouts
     func::FuncOp function = getOperation();
     if (!function.getBody().hasOneBlock())
       return;
-    const Target *target = nullptr;
-    if (askLibrary && !(target = lookupTarget(function)))
+    const Target *target = lookupTarget(function);
+    if (!target)
       return signalPassFailure();
+    LayoutCosts costs = target->getLayoutCosts();
+    if (weight >= 0)
+      costs.transposed = weight;
+    if (minGain >= 0)
+      costs.minGain = minGain;
+    LibraryOptions libraries;
+    libraries.convolutions = convolutions;
+    libraries.allowsTf32 = tf32;
+    libraries.device = device;
     DimOrders orders =
-        LayoutChooser(function, weight, minGain, target).choose();
+        LayoutChooser(function, costs, askLibrary ? target : nullptr, libraries)
+            .choose();
     numValues += orders.size();
     if (!orders.empty())
       applyOrders(function, orders);

@@ -25,6 +25,8 @@ struct KernelInfo {
   int64_t workspaceBytes = 0;
   /// Arithmetic in units of one addition; a transcendental counts as many.
   int64_t flops = 0;
+  /// How fast that is, compared with other loops of the target.
+  double loopSpeed = 1;
   /// Arithmetic of contractions in the midst of a kernel, beside `flops`.
   int64_t contractionFlops = 0;
   /// How much of that has factors of f16 or bf16.

@@ -41,10 +41,10 @@ def ChooseImplementationsPass
     generated code, and a convolution that has some becomes
     `#remat.implementation<either>`: it takes a plan where one can be taken when
     the step is loaded, and code is generated for it, too. The estimate has the
-    speeds of `#remat.target`, of contractions for the library and of loops for
-    generated code, which has no tensor cores. What a plan has in its workspace,
-    copies in another layout for the most part, is written and read once. The
-    simulator has no libraries, so that nothing is planned for it.
+    speeds of `#remat.target`, of contractions for the library and a sixtieth of
+    that of loops for generated code, which has no tensor cores. What a plan has
+    in its workspace, copies in another layout for the most part, is written and
+    read once. The simulator has no libraries, so that nothing is planned for it.
   }];
   let options = [
     Option<"threads", "threads", "int", "0",

@@ -56,6 +56,14 @@ struct LibraryOptions {
   std::string device;
 };
 
+/// What another layout of tensors costs, and what it has to bring.
+struct LayoutCosts {
+  /// Bytes that a library copies in the time of one that is transposed.
+  int64_t transposed;
+  /// The part of the time of convolutions that is saved, at least.
+  double minGain;
+};
+
 /// How machine code is made. The code does not depend on `cache`.
 struct EmitOptions {
   /// The processor, by the name that the target's compiler knows, as in
@@ -116,8 +124,12 @@ public:
   virtual bool wantsAlignedRows() const { return false; }
 
   /// Bytes of its input and output that a convolution copies on its way, as
-  /// they are in a layout that its library does not take.
-  virtual int64_t countCopiedBytes(const remat_convolution &conv) const = 0;
+  /// they are in a layout that the library does not take which carries it out.
+  virtual int64_t countCopiedBytes(const remat_convolution &conv,
+                                   const LibraryOptions &options) const = 0;
+
+  /// What the layouts of convolutions' tensors are weighed by.
+  virtual LayoutCosts getLayoutCosts() const = 0;
 
   /// Replaces the contents of `module`, one placed remat.graph and the kernels
   /// that it calls, by code that defines one `remat_module`. Fails with a

@@ -587,17 +587,39 @@ def ChooseLayoutsPass
 
     What a convolution reads of the function's arguments stays, and so do filters
     and their gradients.
+
+    The target says what is copied, and what the two numbers are: 6 and 0.05 on
+    a CPU, whose library is asked, 1 and 0 on CUDA devices. There, cuDNN
+    multiplies f16, bf16 and, with `tf32`, f32 on tensor cores, which read
+    tensors that are channels-last: others are copied. Where `convolutions` are
+    generated code or there is no cuDNN, and for other types, nothing is copied
+    in any layout, and all stays.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect", "::remat::RematDialect"];
   let options = [
-    Option<"weight", "weight", "int64_t", /*default=*/"6",
-           "Bytes that the library copies in the time of one that is transposed">,
-    Option<"minGain", "min-gain", "double", /*default=*/"0.05",
-           "Part of the convolutions' time that is saved, at least">,
+    Option<"weight", "weight", "int64_t", /*default=*/"-1",
+           "Bytes that the library copies in the time of one that is "
+           "transposed; negative: as the target says">,
+    Option<"minGain", "min-gain", "double", /*default=*/"-1",
+           "Part of the convolutions' time that is saved, at least; negative: "
+           "as the target says">,
     Option<"askLibrary", "ask-library", "bool", /*default=*/"true",
-           "Ask the library what it copies; else, what is not channels-last">
+           "Ask the library what it copies; else, what is not channels-last">,
+    Option<"convolutions", "convolutions", "::remat::ConvolutionChoice",
+           "::remat::ConvolutionChoice::Generated",
+           "Who carries out convolutions on CUDA devices", [{::llvm::cl::values(
+             clEnumValN(::remat::ConvolutionChoice::Auto, "auto",
+                        "what is estimated to be faster"),
+             clEnumValN(::remat::ConvolutionChoice::Generated, "generated",
+                        "generated code"),
+             clEnumValN(::remat::ConvolutionChoice::Cudnn, "cudnn",
+                        "cuDNN where it can"))}]>,
+    Option<"tf32", "tf32", "bool", /*default=*/"false",
+           "Whether products of f32 may be multiplied as TF32">,
+    Option<"device", "device", "std::string", /*default=*/"",
+           "What runs the code, as in `remat-choose-implementations`">
   ];
   let statistics = [
     Statistic<"numValues", "num-values", "Number of values permuted">

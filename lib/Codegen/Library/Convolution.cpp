@@ -158,7 +158,9 @@ LibraryCallRef remat::codegen::matchConvolution(FunctionOpInterface kernel) {
 int64_t remat::codegen::getWorthwhileBytes(const LibraryCall &call,
                                            TargetAttr facts) {
   auto flops = static_cast<double>(call.countFlops());
-  double gained = flops / static_cast<double>(facts.getLoopFlops()) -
+  double loopFlops =
+      static_cast<double>(facts.getLoopFlops()) * generatedConvolutionSpeed;
+  double gained = flops / loopFlops -
                   flops / static_cast<double>(facts.getContractionFlops());
   double bytes = gained * static_cast<double>(facts.getBandwidth()) / 2;
   return bytes < 0x1p62 ? std::max(static_cast<int64_t>(bytes), int64_t(0))

@@ -11,6 +11,9 @@
 #include "Descriptors.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <optional>
 
 using namespace remat;
 using namespace remat::cudnn;
@@ -41,9 +44,11 @@ private:
                             int64_t number) const;
   bool describeOperation(std::string &error);
   std::vector<Descriptor> findConfigs(const Descriptor &device, int mode);
-  bool isAllowed(Descriptor &config) const;
+  enum class Speed { Refused, Scalar, TensorCores };
+  Speed classify(Descriptor &config) const;
   bool makePlan(const Descriptor &device, const Descriptor &config,
                 ConvolutionPlan &plan) const;
+  uint64_t countSharedBytes(const ConvolutionPlan &plan) const;
   void countWorkspace(ConvolutionPlan &plan) const;
   bool choosePlan(const Descriptor &device, ConvolutionPlan &plan);
 
@@ -228,9 +233,9 @@ std::vector<Descriptor> Planner::findConfigs(const Descriptor &device,
   return configs;
 }
 
-/// Whether the algorithm gives the same bits in every run, in the precision
-/// that was asked for.
-bool Planner::isAllowed(Descriptor &config) const {
+/// What an algorithm multiplies with, if it gives the same bits in every run,
+/// in the precision that was asked for.
+Planner::Speed Planner::classify(Descriptor &config) const {
   enum Note : int {
     tensorCore = 0,
     downConvertsInputs = 1,
@@ -242,15 +247,21 @@ bool Planner::isAllowed(Descriptor &config) const {
   Object object = engine.get();
   int notes[noteCount];
   if (config.read(Attribute::ConfigEngine, Type::Descriptor, 1, &object) != 1)
-    return false;
+    return Speed::Refused;
   int64_t count = engine.read(Attribute::EngineNotes, Type::NumericalNote,
                               noteCount, notes);
   bool isF32 = convolution.input_dtype == REMAT_F32;
-  return count >= 0 && std::all_of(notes, notes + count, [&](int note) {
-           return note != nondeterministic && note != reducedPrecisionSum &&
-                  (note != tensorCore || !isF32 || limits.allowsTf32) &&
-                  (note != downConvertsInputs || (isF32 && limits.allowsTf32));
-         });
+  bool isAllowed =
+      count >= 0 && std::all_of(notes, notes + count, [&](int note) {
+        return note != nondeterministic && note != reducedPrecisionSum &&
+               (note != tensorCore || !isF32 || limits.allowsTf32) &&
+               (note != downConvertsInputs || (isF32 && limits.allowsTf32));
+      });
+  if (!isAllowed)
+    return Speed::Refused;
+  return std::find(notes, notes + count, tensorCore) == notes + count
+             ? Speed::Scalar
+             : Speed::TensorCores;
 }
 
 bool Planner::makePlan(const Descriptor &device, const Descriptor &config,
@@ -274,6 +285,40 @@ bool Planner::makePlan(const Descriptor &device, const Descriptor &config,
   return plan.workspaceBytes <= limits.workspaceBytes;
 }
 
+/// The number of a parameter of the plan's algorithm; -1 if it has none.
+static int readKnob(const std::string &plan, const char *name) {
+  std::string key = std::string("\"CUDNN_KNOB_TYPE_") + name + "\":";
+  size_t place = plan.find(key);
+  return place == std::string::npos
+             ? -1
+             : std::atoi(plan.c_str() + place + key.size());
+}
+
+/// The room that blocks of an algorithm need to share sums. How many blocks
+/// there are, the library asks the driver: without one it counts none. On an
+/// H200, cuDNN 9.19 wanted at most a tile of the result in f32 for each
+/// multiprocessor, and some hundred bytes, of 173 plans whose workspace there
+/// was not the one that was found without a driver.
+uint64_t Planner::countSharedBytes(const ConvolutionPlan &plan) const {
+  constexpr int sharedInWorkspace = 0;
+  constexpr uint64_t kib = 1024, counterBytes = 4 * kib;
+  if (readKnob(plan.text, "WORKSPACE") != sharedInWorkspace)
+    return 0;
+  // By the number of the tile's size: of 64 x 64 to 256 x 128 elements, which
+  // take half of the registers.
+  static constexpr uint64_t tiles[] = {
+      64 * kib, 32 * kib,  128 * kib, 128 * kib, 64 * kib,
+      16 * kib, 128 * kib, 32 * kib,  128 * kib, 64 * kib};
+  int size = readKnob(plan.text, "TILE_SIZE");
+  uint64_t tileBytes =
+      size >= 0 && size < int(std::size(tiles)) ? tiles[size] : 128 * kib;
+  int most = 0;
+  for (const Device &device : devices)
+    if (device.capability == limits.capability)
+      most = std::max(most, device.multiprocessors);
+  return static_cast<uint64_t>(most) * tileBytes + counterBytes;
+}
+
 /// Finds the workspace of a plan on the devices that take it, if any does.
 void Planner::countWorkspace(ConvolutionPlan &plan) const {
   uint64_t most = 0;
@@ -289,26 +334,42 @@ void Planner::countWorkspace(ConvolutionPlan &plan) const {
     most = std::max(most, static_cast<uint64_t>(bytes));
     isTaken = true;
   }
-  if (isTaken)
-    plan.workspaceBytes = most;
+  if (!isTaken)
+    return;
+  plan.workspaceBytes = most + countSharedBytes(plan);
 }
 
+/// The first plan that has room; the one with the least workspace of some, if
+/// that is asked for. Where the library thinks an algorithm on tensor cores the
+/// fastest, the others are ten times slower, however little room they need.
 bool Planner::choosePlan(const Descriptor &device, ConvolutionPlan &plan) {
   enum : int { fallback = 2, best = 3 };
   // Each takes some milliseconds; what comes later is slow.
   constexpr int mostPlans = 16;
   // There is nothing to gain below.
   constexpr uint64_t fewBytes = 4096;
+  std::optional<Speed> wanted;
+  bool isFast = false;
   int count = 0;
   for (int mode : {best, fallback})
     for (Descriptor &config : findConfigs(device, mode)) {
       ConvolutionPlan made;
-      if (!isAllowed(config) || !makePlan(device, config, made))
+      Speed speed = classify(config);
+      if (speed == Speed::Refused)
         continue;
-      if (count++ == 0 || made.workspaceBytes < plan.workspaceBytes)
+      if (!wanted)
+        wanted = speed;
+      if (!makePlan(device, config, made))
+        continue;
+      bool isAsFast = speed >= *wanted;
+      bool isSmaller = made.workspaceBytes < plan.workspaceBytes;
+      if (count++ == 0 || (isAsFast && !isFast) ||
+          (isAsFast == isFast && isSmaller && limits.isSmallest)) {
         plan = std::move(made);
-      if (!limits.isSmallest || plan.workspaceBytes <= fewBytes ||
-          count == mostPlans)
+        isFast = isAsFast;
+      }
+      bool isEnough = !limits.isSmallest || plan.workspaceBytes <= fewBytes;
+      if ((isFast && isEnough) || count == mostPlans)
         return true;
     }
   return count > 0;

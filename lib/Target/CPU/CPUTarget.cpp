@@ -34,10 +34,12 @@ public:
                                                int threads) const override {
     return codegen::analyzeKernel(kernel, threads);
   }
-  int64_t countCopiedBytes(const remat_convolution &conv) const override {
+  int64_t countCopiedBytes(const remat_convolution &conv,
+                           const LibraryOptions &) const override {
     return std::max<int64_t>(
         remat_convolution_copied_bytes(&conv, /*threads=*/1), 0);
   }
+  LayoutCosts getLayoutCosts() const override { return {6, 0.05}; }
   LogicalResult lower(ModuleOp module,
                       const LoweringOptions &options) const override {
     return lowerToLLVM(module, options);

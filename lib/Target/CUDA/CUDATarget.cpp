@@ -14,6 +14,8 @@
 #include "SimulatorLowering.h"
 #include "WarpOps.h"
 
+#include "remat/Codegen/Library/Convolution.h"
+#include "remat/Runtime/CudnnPlanner.h"
 #include "remat/Runtime/LibraryCalls.h"
 #include "remat/Runtime/Runtime.h"
 #include "remat/Target/CPU/Jit.h"
@@ -53,6 +55,13 @@ static void loadDialects(MLIRContext *context) {
 /// Whether kernels run in the simulator.
 static bool isSimulator(StringRef device) {
   return device == "sim" || device == "sim-reverse";
+}
+
+/// Whether cuDNN is to be asked for plans. The simulator has no libraries.
+static bool mayHavePlans(const LibraryOptions &options) {
+  return options.convolutions != ConvolutionChoice::Generated &&
+         (options.convolutions != ConvolutionChoice::Auto ||
+          !isSimulator(options.device));
 }
 
 /// Of the code of a kernel, whatever else may carry it out.
@@ -97,7 +106,12 @@ public:
     if (failed(info))
       return failure();
     // What a library carries out on other machines.
-    if (codegen::LibraryCallRef call = codegen::matchLibraryCall(kernel)) {
+    if (codegen::LibraryCallRef call = codegen::describeLibraryCall(kernel);
+        call && call->getConvolution()) {
+      info->flops = call->countFlops();
+      info->contractionFlops = 0;
+      info->loopSpeed = codegen::generatedConvolutionSpeed;
+    } else if (call && codegen::matchLibraryCall(kernel)) {
       const remat_matmul *matmul = call->getMatmul();
       info->contractionFlops = call->countFlops();
       if (matmul && remat_dtype_bytes(matmul->a_dtype) == 2)
@@ -112,17 +126,19 @@ public:
   }
   LogicalResult makeLibraryPlans(ModuleOp module,
                                  const LibraryOptions &options) const override {
-    // The simulator has no libraries.
-    if (options.convolutions == ConvolutionChoice::Generated ||
-        (options.convolutions == ConvolutionChoice::Auto &&
-         isSimulator(options.device)))
-      return success();
-    return makeConvolutionPlans(module, options);
+    return mayHavePlans(options) ? makeConvolutionPlans(module, options)
+                                 : success();
   }
   bool wantsAlignedRows() const override { return true; }
-  int64_t countCopiedBytes(const remat_convolution &conv) const override {
-    return 0;
+  int64_t countCopiedBytes(const remat_convolution &conv,
+                           const LibraryOptions &options) const override {
+    std::string error;
+    return mayHavePlans(options) && canPlanConvolutions(error)
+               ? countRearrangedBytes(conv, options.allowsTf32)
+               : 0;
   }
+  // Both are at the bandwidth of the memory, and tensor cores are fast.
+  LayoutCosts getLayoutCosts() const override { return {1, 0}; }
   LogicalResult lower(ModuleOp module,
                       const LoweringOptions &options) const override {
     loadDialects(module.getContext());

@@ -49,18 +49,64 @@ private:
 
 } // namespace
 
-static int64_t countTensorBytes(const remat_convolution &conv) {
-  int64_t input = multiplyCounts(conv.batch, conv.input_channels);
-  int64_t output = multiplyCounts(conv.batch, conv.output_channels);
-  int64_t filter =
-      multiplyCounts(conv.input_channels / conv.groups, conv.output_channels);
+namespace {
+
+/// The bytes of a convolution's tensors.
+struct TensorBytes {
+  explicit TensorBytes(const remat_convolution &conv);
+  int64_t input, output, filter;
+};
+
+} // namespace
+
+TensorBytes::TensorBytes(const remat_convolution &conv)
+    : input(multiplyCounts(conv.batch, conv.input_channels)),
+      output(multiplyCounts(conv.batch, conv.output_channels)),
+      filter(multiplyCounts(conv.input_channels /
+                                std::max<int64_t>(conv.groups, 1),
+                            conv.output_channels)) {
   for (int i = 0; i < conv.spatial_rank; ++i) {
     input = multiplyCounts(input, conv.input[i]);
     output = multiplyCounts(output, conv.output[i]);
     filter = multiplyCounts(filter, conv.filter[i]);
   }
-  return multiplyCounts(addCounts(addCounts(input, output), filter),
-                        remat_dtype_bytes(conv.input_dtype));
+  for (int64_t *count : {&input, &output, &filter})
+    *count = multiplyCounts(*count, remat_dtype_bytes(conv.input_dtype));
+}
+
+/// Whether the channels of a tensor lie side by side, and the batch is the
+/// outer dimension. `sizes` and `strides` are of batch, channels and positions.
+static bool isChannelsLast(int64_t batch, int64_t channels,
+                           const int64_t *positions, int rank,
+                           const int64_t *strides) {
+  int64_t inner = channels;
+  if (channels > 1 && strides[1] != 1)
+    return false;
+  for (int i = rank - 1; i >= 0; --i) {
+    if (positions[i] > 1 && strides[2 + i] != inner)
+      return false;
+    inner = multiplyCounts(inner, positions[i]);
+  }
+  return batch <= 1 || strides[0] == inner;
+}
+
+int64_t remat::cuda::countRearrangedBytes(const remat_convolution &conv,
+                                          bool allowsTf32) {
+  bool hasTensorCores = conv.input_dtype == REMAT_F16 ||
+                        conv.input_dtype == REMAT_BF16 ||
+                        (conv.input_dtype == REMAT_F32 && allowsTf32);
+  if (!hasTensorCores || conv.filter_dtype != conv.input_dtype ||
+      conv.output_dtype != conv.input_dtype)
+    return 0;
+  TensorBytes bytes(conv);
+  int64_t copied = 0;
+  if (!isChannelsLast(conv.batch, conv.input_channels, conv.input,
+                      conv.spatial_rank, conv.input_strides))
+    copied = bytes.input;
+  if (!isChannelsLast(conv.batch, conv.output_channels, conv.output,
+                      conv.spatial_rank, conv.output_strides))
+    copied = addCounts(copied, bytes.output);
+  return copied;
 }
 
 const ConvolutionPlanner::Plans &
@@ -113,11 +159,13 @@ static SmallVector<FunctionOpInterface> collectConvolutions(ModuleOp module) {
 /// The most workspace that a plan may have.
 static int64_t getLimit(const codegen::LibraryCall &call, TargetAttr facts,
                         const LibraryOptions &options) {
-  // The library may copy tensors to another layout, but not keep more than
-  // they have.
+  // The library may copy all tensors to another layout, and have sums of parts
+  // beside them.
   constexpr int64_t leastBytes = int64_t(32) << 20;
-  int64_t bytes =
-      std::max(leastBytes, countTensorBytes(*call.getConvolution()));
+  TensorBytes tensors(*call.getConvolution());
+  int64_t bytes = leastBytes;
+  for (int64_t count : {tensors.input, tensors.output, tensors.filter})
+    bytes = addCounts(bytes, count);
   return options.convolutions == ConvolutionChoice::Auto
              ? std::min(bytes, codegen::getWorthwhileBytes(call, facts))
              : bytes;

@@ -11,6 +11,10 @@
 
 namespace remat::cuda {
 
+/// Bytes of its input and output that cuDNN's fast algorithms for a convolution
+/// copy to another layout: tensor cores read channels-last tensors.
+int64_t countRearrangedBytes(const remat_convolution &conv, bool allowsTf32);
+
 /// Gives each kernel that is a convolution the plans that cuDNN makes of it for
 /// each device that the options name. Equal convolutions have
 /// equal plans. Kernels that have some keep them; those that cuDNN has none for

@@ -6,9 +6,13 @@
 //
 // A stand-in for libcudnn with the few functions of its graph interface that
 // remat uses, for one convolution of f32 or f64 with two or three spatial dims.
-// It has four algorithms, in this order: one that gives other bits in each run,
-// one that multiplies f32 on tensor cores, one with a workspace, all of which
-// it overwrites, and one without. A plan's text is the description.
+// It has five algorithms, in this order: one that gives other bits in each run,
+// one that multiplies f32 on tensor cores, one with a workspace, one without,
+// and another on tensor cores. They overwrite all of their workspace: the first
+// on tensor cores has the input and the output in it if they are not channels-
+// last, and of the last one, as of those of the library in which blocks share
+// sums, more is wanted on a device than without. A plan's text is the
+// description.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +50,7 @@ enum : int {
 enum : int { descriptorType = 15 };
 
 /// Algorithms.
-enum : int { changing, tensorCores, roomy, small };
+enum : int { changing, tensorCores, roomy, small, lateTensorCores };
 
 using Numbers = std::vector<int64_t>;
 
@@ -129,6 +133,9 @@ std::string print(const Problem &p) {
     list(p.dims[i]);
     list(p.strides[i]);
   }
+  if (p.algorithm == lateTensorCores)
+    text
+        << " {\"CUDNN_KNOB_TYPE_TILE_SIZE\":5,\"CUDNN_KNOB_TYPE_WORKSPACE\":0}";
   return text.str();
 }
 
@@ -234,6 +241,8 @@ int finalizePlan(Descriptor &d) {
   if (cuDeviceGetAttribute(&major, 75, 0) ||
       cuDeviceGetAttribute(&minor, 76, 0))
     return failed;
+  if (d.problem.algorithm == lateTensorCores)
+    d.problem.workspaceBytes += 132 * 64 * 64 * 4 + 604;
   return d.problem.device == major * 100 + minor * 10 ? 0 : archMismatch;
 }
 
@@ -286,7 +295,16 @@ std::vector<int> algorithmsOf(const Descriptor &heuristics) {
   constexpr int best = 3;
   if (numberOf(heuristics, 200) == best)
     return {changing, tensorCores, roomy};
-  return {small};
+  return {small, lateTensorCores};
+}
+
+/// The bytes of the input and the output that have no channels side by side.
+int64_t countCopiedBytes(const Problem &p) {
+  int64_t elements = 0;
+  for (int i : {0, 2})
+    if (p.dims[i][1] > 1 && p.strides[i][1] != 1)
+      elements += countElements(p.dims[i]);
+  return elements * 4;
 }
 
 int readResults(const Descriptor &d, int64_t most, int64_t *count,
@@ -298,6 +316,10 @@ int readResults(const Descriptor &d, int64_t most, int64_t *count,
     problem.algorithm = algorithms[static_cast<size_t>(i)];
     if (problem.algorithm == roomy)
       problem.workspaceBytes = 1000 + countElements(problem.dims[2]) * 4;
+    if (problem.algorithm == tensorCores)
+      problem.workspaceBytes = countCopiedBytes(problem);
+    if (problem.algorithm == lateTensorCores)
+      problem.workspaceBytes = 64;
     results[i]->problem = problem;
     results[i]->isFinal = true;
   }
@@ -309,7 +331,8 @@ int readNotes(const Descriptor &d, int64_t most, int64_t *count, int *notes) {
   std::vector<int> found;
   if (d.problem.algorithm == changing)
     found = {nondeterministic};
-  if (d.problem.algorithm == tensorCores)
+  if (d.problem.algorithm == tensorCores ||
+      d.problem.algorithm == lateTensorCores)
     found = {tensorCore, downConvertsInputs};
   *count = static_cast<int64_t>(found.size());
   for (int64_t i = 0; i < most && i < *count; ++i)

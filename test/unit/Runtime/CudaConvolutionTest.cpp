@@ -287,8 +287,8 @@ TEST_F(CudaConvolutionTest, LastWindowsLeftOut) {
                    "strides or windows");
 }
 
-// Algorithm 0 gives other bits in each run, 1 is for tensor cores, 3 is the one
-// without a workspace.
+// Algorithm 0 gives other bits in each run, 1 and 4 are for tensor cores, 3 is
+// the one without a workspace.
 TEST_F(CudaConvolutionTest, Choice) {
   remat_convolution c =
       makeConvolution(0, {7, 5}, {3, 3}, 1, 1, 1, 1, 1, false);
@@ -315,6 +315,23 @@ TEST_F(CudaConvolutionTest, Choice) {
   c = tiny;
   limits.allowsTf32 = true;
   EXPECT_EQ(choose(), "fake 10 900 1 0");
+  // Where the first of the fast ones has no room for its copies, a later one
+  // is taken, and not a slow one that is listed before it.
+  limits.workspaceBytes = 5 << 19;
+  c = makeConvolution(0, {290, 290}, {3, 3}, 1, 1, 1, 1, 1, false);
+  EXPECT_EQ(choose(), "fake 10 900 4 0");
+  limits.isSmallest = true;
+  limits.workspaceBytes = 3 * enoughBytes;
+  EXPECT_EQ(choose(), "fake 10 900 4 0");
+  // Nothing is copied.
+  limits.isSmallest = false;
+  c = makeConvolution(0, {290, 290}, {3, 3}, 1, 1, 1, 1, 1, true);
+  EXPECT_EQ(choose(), "fake 10 900 1 0");
+  EXPECT_EQ(plan.workspaceBytes, 0u);
+  // If none of them has room, a slow one has.
+  limits.workspaceBytes = 0;
+  c = tiny;
+  EXPECT_EQ(choose(), "fake 10 900 3 0");
   limits = getLimits();
   limits.workspaceBytes = 1000;
   limits.capability = 80;
@@ -335,6 +352,28 @@ TEST_F(CudaConvolutionTest, Choice) {
   EXPECT_FALSE(canPlanConvolutions(error));
   EXPECT_EQ(error, "cuDNN 9.7.1 makes no plans for devices that are not there, "
                    "expected 9.8.0 or later");
+}
+
+// Where blocks share sums, a device wants more workspace than cuDNN finds
+// without one: a tile for each multiprocessor, which is planned.
+TEST_F(CudaConvolutionTest, SharedSums) {
+  remat_convolution c =
+      makeConvolution(0, {290, 290}, {1, 1}, 1, 1, 0, 0, 1, false);
+  ConvolutionPlanLimits limits = getLimits();
+  limits.allowsTf32 = true;
+  limits.workspaceBytes = 5 << 19;
+  Problem problem(c);
+  ConvolutionPlan plan;
+  std::string error;
+  ASSERT_TRUE(makePlan(c, limits, plan, error)) << error;
+  EXPECT_EQ(plan.text.substr(0, 15), "fake 10 900 4 0");
+  EXPECT_EQ(plan.workspaceBytes, 64u + 8 + 132 * 64 * 64 * 4 + 4096);
+  CudaStep step(makeStep(c, problem, plan, plan.workspaceBytes));
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  ASSERT_EQ(step.run({*problem.lhs, *problem.rhs}, {*problem.written}),
+            REMAT_OK)
+      << step.message;
+  EXPECT_EQ(problem.written->values, problem.expected);
 }
 
 // Entries with one description have one plan, also when a graph repeats them.
