@@ -47,8 +47,8 @@ double Roofline::getCallPeak(const codegen::LibraryCall &call) const {
 }
 
 int64_t Roofline::estimate(const codegen::KernelInfo &kernel) const {
-  double peak = kernel.call ? getCallPeak(*kernel.call)
-                            : loopPeak * kernel.loopSpeed;
+  double peak =
+      kernel.call ? getCallPeak(*kernel.call) : loopPeak * kernel.loopSpeed;
   if (kernel.call && kernel.call->hasSecondPlans())
     peak /= PlanTuning::secondPlanTime;
   double narrow = static_cast<double>(kernel.narrowFlops);

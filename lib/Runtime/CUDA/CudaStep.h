@@ -89,8 +89,6 @@ private:
     remat_matmul matmul;
     MatmulLimits limits;
     uint64_t entries = 0;
-    /// Whether it has a workspace beside the arena.
-    bool borrows = false;
     /// One of these entries, for messages.
     std::string user;
     DividedMatmul prepared;
@@ -118,12 +116,9 @@ private:
   bool describeMachine(AlgorithmMachine &machine, std::string &error) const;
   remat_status chooseMatmul(SharedMatmul &shared, Algorithms &known,
                             std::string &error);
-  std::unique_ptr<PreparedMatmul>
-  choosePart(SharedMatmul &shared, const MatmulPart &part, Algorithms &known,
-             remat_status &status, std::string &error);
-  std::unique_ptr<PreparedMatmul>
-  lendWorkspace(SharedMatmul &shared, const remat_matmul &matmul,
-                MatmulLimits limits, remat_status &status, std::string &error);
+  remat_status choosePart(const MatmulPart &part, SharedMatmul &shared,
+                          Algorithms &known, std::string &error);
+  remat_status lendWorkspace(MatmulLimits &limits, std::string &error);
   const DividedMatmul *findMatmul(const remat_matmul &matmul) const;
   /// Ranges of statuses that the run has: of entries, and of all bodies.
   std::vector<std::pair<uint64_t, uint64_t>> findStatuses() const;

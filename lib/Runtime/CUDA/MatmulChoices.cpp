@@ -168,40 +168,25 @@ remat_status CudaStep::loadMatmulLibrary(const remat_step_options &options,
   return REMAT_STALE_ALGORITHMS;
 }
 
-/// Prepares a description that finds no algorithm within the workspace that was
-/// planned: other devices and versions of the library may want more of it. All
-/// such matmuls have one beside the arena, since they run one after the other.
-/// If that does not help, null, and the message stays what it is.
-std::unique_ptr<PreparedMatmul>
-CudaStep::lendWorkspace(SharedMatmul &shared, const remat_matmul &matmul,
-                        MatmulLimits limits, remat_status &status,
-                        std::string &error) {
+/// Lets a description that finds no algorithm within the workspace that was
+/// planned have another one: other devices and versions of the library may want
+/// more of it. All such matmuls have one beside the arena, since they run one
+/// after the other.
+remat_status CudaStep::lendWorkspace(MatmulLimits &limits, std::string &error) {
   // With as much, cuBLASLt 13.1 has an algorithm for every matmul that it
   // takes.
   constexpr uint64_t spareBytes = uint64_t(32) << 20;
-  if (!spareWorkspace && !allocate(&spareWorkspace, spareBytes, error)) {
-    status = REMAT_OUT_OF_MEMORY;
-    return nullptr;
-  }
+  if (!spareWorkspace && !allocate(&spareWorkspace, spareBytes, error))
+    return REMAT_OUT_OF_MEMORY;
   limits.workspaceBytes = spareBytes;
   limits.workspace = spareWorkspace;
-  std::string ignored;
-  std::unique_ptr<PreparedMatmul> prepared =
-      matmulLibrary->prepare(matmul, limits, ignored);
-  if (prepared && !shared.borrows) {
-    shared.borrows = true;
-    degradedCalls += shared.entries;
-  }
-  return prepared;
+  return REMAT_OK;
 }
 
 /// Prepares a part with the algorithm that is known for its description, or
-/// with one that is known from then on. Null with a status on failure.
-std::unique_ptr<PreparedMatmul> CudaStep::choosePart(SharedMatmul &shared,
-                                                     const MatmulPart &part,
-                                                     Algorithms &known,
-                                                     remat_status &status,
-                                                     std::string &error) {
+/// with one that is known from then on.
+remat_status CudaStep::choosePart(const MatmulPart &part, SharedMatmul &shared,
+                                  Algorithms &known, std::string &error) {
   const remat_matmul &matmul = part.matmul;
   MatmulLimits limits = shared.limits;
   auto lower = [&](uint32_t number, uint64_t offset) {
@@ -224,41 +209,44 @@ std::unique_ptr<PreparedMatmul> CudaStep::choosePart(SharedMatmul &shared,
               std::to_string(stored->alignments[i]) + ", and buffer " +
               std::to_string(i) + " is at one of " +
               std::to_string(limits.alignments[i]);
-      status = REMAT_STALE_ALGORITHMS;
-      return nullptr;
+      return REMAT_STALE_ALGORITHMS;
     }
   limits.stored = stored ? &stored->algorithm : nullptr;
   std::unique_ptr<PreparedMatmul> prepared =
       matmulLibrary->prepare(matmul, limits, error);
-  status = stored ? REMAT_STALE_ALGORITHMS : REMAT_LIBRARY_ERROR;
-  if (!prepared &&
-      (!stored || stored->algorithm.workspaceBytes > limits.workspaceBytes))
-    prepared = lendWorkspace(shared, matmul, limits, status, error);
+  bool mayLend =
+      !stored || stored->algorithm.workspaceBytes > limits.workspaceBytes;
+  if (!prepared && mayLend && !limits.workspace) {
+    if (remat_status status = lendWorkspace(shared.limits, error))
+      return status;
+    limits.workspaceBytes = shared.limits.workspaceBytes;
+    limits.workspace = shared.limits.workspace;
+    // If that does not help, the message stays what it is.
+    std::string ignored;
+    prepared = matmulLibrary->prepare(matmul, limits, ignored);
+    if (prepared)
+      degradedCalls += shared.entries;
+  }
   if (!prepared)
-    return nullptr;
-  status = REMAT_OK;
-  if (stored)
-    return prepared;
-  record.matmul = matmul;
-  record.allowsTf32 = limits.allowsTf32;
-  for (size_t i = 0; i < buffers; ++i)
-    record.alignments[i] = limits.alignments[i];
-  record.algorithm = prepared->getAlgorithm();
-  known.add(record);
-  return prepared;
+    return stored ? REMAT_STALE_ALGORITHMS : REMAT_LIBRARY_ERROR;
+  if (!stored) {
+    record.matmul = matmul;
+    record.allowsTf32 = limits.allowsTf32;
+    for (size_t i = 0; i < buffers; ++i)
+      record.alignments[i] = limits.alignments[i];
+    record.algorithm = prepared->getAlgorithm();
+    known.add(record);
+  }
+  shared.prepared.add(part, std::move(prepared));
+  return REMAT_OK;
 }
 
 remat_status CudaStep::chooseMatmul(SharedMatmul &shared, Algorithms &known,
                                     std::string &error) {
-  MatmulLimits &limits = shared.limits;
-  limits.allowsTf32 = (table.header.flags & REMAT_TABLE_TF32) != 0;
-  for (const MatmulPart &part : splitMatmul(shared.matmul, limits.allowsTf32)) {
-    remat_status status = REMAT_OK;
-    std::unique_ptr<PreparedMatmul> prepared =
-        choosePart(shared, part, known, status, error);
-    if (!prepared)
+  bool allowsTf32 = (table.header.flags & REMAT_TABLE_TF32) != 0;
+  shared.limits.allowsTf32 = allowsTf32;
+  for (const MatmulPart &part : splitMatmul(shared.matmul, allowsTf32))
+    if (remat_status status = choosePart(part, shared, known, error))
       return status;
-    shared.prepared.add(part, std::move(prepared));
-  }
   return REMAT_OK;
 }
