@@ -68,9 +68,13 @@ static LogicalResult lowerCopyNumber(CopyNumberOp op,
   return success();
 }
 
-static LogicalResult expandFunctions(Operation *module) {
+static LogicalResult
+expandFunctions(Operation *module,
+                function_ref<void(RewritePatternSet &)> populate) {
   MLIRContext *context = module->getContext();
   RewritePatternSet patterns(context);
+  if (populate)
+    populate(patterns);
   // Not all of arith-expand: LLVM vectorizes maximumf as it is.
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   patterns.add(expandClamp);
@@ -95,7 +99,9 @@ static void keepRounding(Operation *module) {
   });
 }
 
-LogicalResult remat::codegen::lowerMath(Operation *module) {
+LogicalResult
+remat::codegen::lowerMath(Operation *module,
+                          function_ref<void(RewritePatternSet &)> populate) {
   PassManager manager(module->getContext(), module->getName().getStringRef());
   // Calls of functions that the module is yet to get.
   manager.enableVerifier(false);
@@ -105,5 +111,5 @@ LogicalResult remat::codegen::lowerMath(Operation *module) {
     return failure();
   keepRounding(module);
   scaleSubnormalLogarithms(module);
-  return expandFunctions(module);
+  return expandFunctions(module, populate);
 }

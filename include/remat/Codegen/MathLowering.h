@@ -8,6 +8,7 @@
 #define REMAT_CODEGEN_MATHLOWERING_H
 
 #include "mlir/IR/Operation.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Support/LLVM.h"
 
 namespace remat::codegen {
@@ -16,8 +17,11 @@ namespace remat::codegen {
 /// arithmetic as pairs, functions of floats narrower than f32 by way of f32,
 /// those of f32 as polynomials that can be vectorized (error about 1e-7
 /// relative). Functions of f64 stay as they are. What is rounded to a narrower
-/// type is rounded wherever it is read.
-mlir::LogicalResult lowerMath(mlir::Operation *module);
+/// type is rounded wherever it is read. `populate` adds what a target has
+/// better.
+mlir::LogicalResult lowerMath(
+    mlir::Operation *module,
+    llvm::function_ref<void(mlir::RewritePatternSet &)> populate = nullptr);
 
 } // namespace remat::codegen
 

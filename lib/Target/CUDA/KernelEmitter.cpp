@@ -63,7 +63,8 @@ private:
   LogicalResult emitScalars(LaunchBuilder &launch, Operation *before);
   LogicalResult
   addLaunch(Operation *before, int64_t blocks, int64_t threads,
-            llvm::function_ref<LogicalResult(LaunchBuilder &)> emit);
+            llvm::function_ref<LogicalResult(LaunchBuilder &)> emit,
+            int64_t teams = 1);
   LogicalResult emitStep(Step &step);
   LogicalResult emitRowKernel();
   LogicalResult emitTiles();
@@ -199,10 +200,10 @@ LogicalResult KernelEmitter::emitScalars(LaunchBuilder &launch,
 
 LogicalResult KernelEmitter::addLaunch(
     Operation *before, int64_t blocks, int64_t threads,
-    llvm::function_ref<LogicalResult(LaunchBuilder &)> emit) {
+    llvm::function_ref<LogicalResult(LaunchBuilder &)> emit, int64_t teams) {
   LaunchBuilder launch(
       module, loc, name + "_" + std::to_string(result.launches.size()),
-      result.buffers, *checks, std::max<int64_t>(blocks, 1), threads);
+      result.buffers, *checks, std::max<int64_t>(blocks, 1), threads, teams);
   if (failed(emitScalars(launch, before)) || failed(emit(launch)))
     return failure();
   result.launches.push_back(launch.finish());
@@ -244,9 +245,10 @@ LogicalResult KernelEmitter::emitStep(Step &step) {
       return failure();
     if (plan.isEmpty)
       return success();
-    return addLaunch(
-        step.op, llvm::divideCeil(plan.threads, blockThreads), blockThreads,
-        [&](LaunchBuilder &launch) { return emitScatter(plan, launch); });
+    auto [blocks, threads] = countScatterThreads(plan);
+    return addLaunch(step.op, blocks, threads, [&](LaunchBuilder &launch) {
+      return emitScatter(plan, launch);
+    });
   }
   if (failed(addLaunch(step.op,
                        NestEmitter::countBlocks(step.plan, blockThreads),
@@ -257,9 +259,10 @@ LogicalResult KernelEmitter::emitStep(Step &step) {
     return failure();
   if (step.partials.empty())
     return success();
-  return addLaunch(step.op, llvm::divideCeil(step.plan.groups(), blockThreads),
+  NestPlan last = planForPartials(step.plan);
+  return addLaunch(step.op, NestEmitter::countBlocks(last, blockThreads),
                    blockThreads, [&](LaunchBuilder &launch) {
-                     return NestEmitter(*step.nest, step.plan, launch)
+                     return NestEmitter(*step.nest, last, launch)
                          .emitPartials(step.partials);
                    });
 }
@@ -302,10 +305,12 @@ LogicalResult KernelEmitter::emitRowKernel() {
   }
   if (rows->tiled)
     return emitTiles();
-  return addLaunch(nullptr, rows->blocks, rows->threads,
-                   [&](LaunchBuilder &launch) {
-                     return emitRows(*rows, kernel.function, launch);
-                   });
+  return addLaunch(
+      nullptr, rows->blocks, rows->threads,
+      [&](LaunchBuilder &launch) {
+        return emitRows(*rows, kernel.function, launch);
+      },
+      rows->teams);
 }
 
 LogicalResult KernelEmitter::emit(StringRef name, gpu::GPUModuleOp module,

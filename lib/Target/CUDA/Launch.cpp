@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
+#include "WarpOps.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -42,9 +43,10 @@ static Type getWorkgroupType(MLIRContext *context, int64_t size, Type element) {
 
 LaunchBuilder::LaunchBuilder(gpu::GPUModuleOp module, Location loc,
                              StringRef name, const KernelBuffers &buffers,
-                             CheckList &checks, int64_t blocks, int64_t threads)
+                             CheckList &checks, int64_t blocks, int64_t threads,
+                             int64_t teams)
     : builder(OpBuilder::atBlockEnd(module.getBody())), blocks(blocks),
-      threads(threads) {
+      threads(threads), teams(teams) {
   MLIRContext *context = builder.getContext();
   SmallVector<Type> types;
   for (Value root : buffers.arguments)
@@ -56,8 +58,8 @@ LaunchBuilder::LaunchBuilder(gpu::GPUModuleOp module, Location loc,
                                     builder.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                     builder.getUnitAttr());
-  function.setKnownBlockSizeAttr(
-      builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+  function.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
+      {static_cast<int32_t>(threads * teams), 1, 1}));
   Block &entry = function.getBody().front();
   builder.setInsertionPointToStart(&entry);
   this->context.entry = &entry;
@@ -75,8 +77,23 @@ LaunchBuilder::LaunchBuilder(gpu::GPUModuleOp module, Location loc,
   auto bound = [&](int64_t size) { return builder.getIndexAttr(size); };
   block =
       gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x, bound(blocks));
-  thread =
-      gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x, bound(threads));
+  thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x,
+                                   bound(threads * teams));
+  if (teams == 1)
+    return;
+  Value size = emitIndex(builder, loc, threads);
+  team = arith::DivUIOp::create(builder, loc, thread, size);
+  thread = arith::RemUIOp::create(builder, loc, thread, size);
+  block = arith::AddIOp::create(
+      builder, loc,
+      arith::MulIOp::create(builder, loc, block, emitIndex(builder, loc, teams),
+                            arith::IntegerOverflowFlags::nsw),
+      team, arith::IntegerOverflowFlags::nsw);
+}
+
+/// Bytes of a part of a team's shared memory, whose size is a multiple of 16.
+static int64_t getPartBytes(int64_t elements, Type elementType) {
+  return llvm::alignTo(uint64_t(elements * getElementBytes(elementType)), 16);
 }
 
 Value LaunchBuilder::createShared(int64_t offset, int64_t elements,
@@ -89,16 +106,23 @@ Value LaunchBuilder::createShared(int64_t offset, int64_t elements,
     shared = gpu::DynamicSharedMemoryOp::create(
         builder, loc,
         getWorkgroupType(context, ShapedType::kDynamic, builder.getI8Type()));
-  builder.setInsertionPointAfterValue(shared);
+  builder.setInsertionPointAfterValue(team ? team : shared);
   Type type = getWorkgroupType(context, elements, getStorageType(elementType));
+  // The same part of all teams lies together.
+  Value place = emitIndex(builder, loc, offset);
+  if (team)
+    place = arith::AddIOp::create(
+        builder, loc, place,
+        arith::MulIOp::create(
+            builder, loc, team,
+            emitIndex(builder, loc, getPartBytes(elements, elementType))));
   return memref::ViewOp::create(builder, loc, cast<MemRefType>(type), shared,
-                                emitIndex(builder, loc, offset), ValueRange());
+                                place, ValueRange());
 }
 
 Value LaunchBuilder::addShared(int64_t elements, Type elementType) {
   int64_t offset = sharedBytes;
-  sharedBytes +=
-      llvm::alignTo(uint64_t(elements * getElementBytes(elementType)), 16);
+  sharedBytes += teams * getPartBytes(elements, elementType);
   return createShared(offset, elements, elementType);
 }
 
@@ -107,7 +131,7 @@ Value LaunchBuilder::getReductionScratch(unsigned number, Type elementType) {
   auto [place, isNew] =
       reductionScratch.try_emplace({number, bytes}, sharedBytes);
   if (isNew)
-    sharedBytes += llvm::alignTo(uint64_t(threads * bytes), 16);
+    sharedBytes += teams * getPartBytes(threads, elementType);
   return createShared(place->second, threads, elementType);
 }
 
@@ -117,7 +141,11 @@ void LaunchBuilder::setLeastBlocks(int64_t count) {
 }
 
 void LaunchBuilder::emitBarrier(Location loc) {
-  gpu::BarrierOp::create(builder, loc);
+  if (teams == 1) {
+    gpu::BarrierOp::create(builder, loc);
+    return;
+  }
+  emitWarpBarrier(builder, loc);
 }
 
 /// The buffers that a launch both writes and reads.
@@ -148,9 +176,13 @@ static SmallVector<BlockArgument> findExchanged(gpu::GPUFuncOp function) {
 /// each other, one of them may read what another has written, which to LLVM is
 /// something else: it would take a value that was read before the barrier.
 static void setNoAlias(gpu::GPUFuncOp function) {
-  bool hasBarriers =
-      function.walk([](gpu::BarrierOp) { return WalkResult::interrupt(); })
-          .wasInterrupted();
+  bool hasBarriers = function
+                         .walk([](Operation *op) {
+                           return isa<gpu::BarrierOp, NVVM::SyncWarpOp>(op)
+                                      ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+                         })
+                         .wasInterrupted();
   SmallVector<BlockArgument> exchanged;
   if (hasBarriers)
     exchanged = findExchanged(function);
@@ -166,7 +198,7 @@ Launch LaunchBuilder::finish() {
   builder.setInsertionPointToEnd(&function.getBody().front());
   gpu::ReturnOp::create(builder, function.getLoc());
   setNoAlias(function);
-  return {function.getName().str(), blocks, threads, sharedBytes};
+  return {function.getName().str(), blocks, threads * teams, sharedBytes};
 }
 
 Value remat::cuda::openLoop(OpBuilder &builder, Location loc, Value begin,

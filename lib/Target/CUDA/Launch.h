@@ -50,13 +50,18 @@ struct KernelBuffers {
 
 /// Writes the function of one launch. Its parameters are the flat buffers of
 /// the arguments, then those of the workspace, then the status.
+///
+/// Threads work together in teams: a block is one, or several of a warp each.
+/// What is written for a block is then done by a warp: `block` counts teams,
+/// `thread` is a lane, and barriers and shared memory are those of the team.
 class LaunchBuilder {
 public:
   LaunchBuilder(mlir::gpu::GPUModuleOp module, mlir::Location loc,
                 llvm::StringRef name, const KernelBuffers &buffers,
-                CheckList &checks, int64_t blocks, int64_t threads);
+                CheckList &checks, int64_t blocks, int64_t threads,
+                int64_t teams = 1);
 
-  /// A part of the block's shared memory. Its address is a multiple of 16.
+  /// A part of the team's shared memory. Its address is a multiple of 16.
   mlir::Value addShared(int64_t elements, mlir::Type elementType);
   /// An element for each thread, which all reductions of the launch with as
   /// large elements share; `number` tells apart those that are used at once.
@@ -68,7 +73,7 @@ public:
   /// as many blocks, but not for more.
   void setLeastBlocks(int64_t count);
 
-  /// Waits for all threads of the block.
+  /// Waits for all threads of the team.
   void emitBarrier(mlir::Location loc);
 
   /// Ends the function.
@@ -76,9 +81,10 @@ public:
 
   mlir::OpBuilder builder;
   KernelContext context;
-  /// Which block of the grid and which thread of the block.
+  /// Which team of the grid and which thread of the team.
   mlir::Value block, thread;
-  const int64_t blocks, threads;
+  /// Blocks of the grid, threads of a team, and teams of a block.
+  const int64_t blocks, threads, teams;
 
 private:
   mlir::Value createShared(int64_t offset, int64_t elements,
@@ -87,6 +93,8 @@ private:
   mlir::gpu::GPUFuncOp function;
   llvm::SmallVector<mlir::Value> scratch;
   mlir::Value shared;
+  /// Which team of its block a thread belongs to; null if there is one.
+  mlir::Value team;
   int64_t sharedBytes = 0;
   /// Where the scratch of reductions is, by number and size of elements.
   llvm::DenseMap<std::pair<unsigned, int64_t>, int64_t> reductionScratch;

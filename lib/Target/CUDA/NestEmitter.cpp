@@ -99,35 +99,37 @@ Value NestEmitter::emitAddress(const Access &access, const Point &point) {
   return arith::AddIOp::create(builder, loc, address, rest);
 }
 
-/// The element of one of the neighbouring points. `number` tells the operands
-/// of the nest apart.
-Value NestEmitter::emitElement(const Access &access, unsigned number,
-                               Point &point, unsigned lane) {
+/// The element of the point `number`. `operand` tells the operands of the nest
+/// apart.
+Value NestEmitter::emitElement(const Access &access, unsigned operand,
+                               unsigned number) {
   const KernelContext &context = launch.context;
   if (access.scalar)
     return context.scalars.lookupOrDefault(access.scalar);
-  if (auto it = staged.find(number); it != staged.end())
-    return emitStaged(it->second, access.elementType, lane);
+  if (auto it = staged.find(operand); it != staged.end())
+    return emitStaged(it->second, access.elementType, number);
   if (isTail || !isVector(access))
     return context.load(builder, loc, access.root, access.elementType,
-                        emitAddress(access, point));
-  SmallVector<Value> &elements = vectors[number];
+                        emitAddress(access, points[number]));
+  unsigned first = getFirst(number);
+  SmallVector<Value> &elements = vectors[{operand, first}];
   if (elements.empty())
     elements = loadVector(builder, loc, plan.width, access.elementType,
                           context.buffers.lookup(access.root),
-                          emitAddress(access, points.front()));
-  return elements[lane];
+                          emitAddress(access, points[first]));
+  return elements[number - first];
 }
 
 //===----------------------------------------------------------------------===//
 // Points
 //===----------------------------------------------------------------------===//
 
-void NestEmitter::createPoints(int64_t count) {
+/// The points of as many rounds.
+void NestEmitter::createPoints(int64_t rounds) {
   points.clear();
   vectors.clear();
-  numActive = count;
-  for (int64_t lane = 0; lane < count; ++lane) {
+  numActive = getWidth() * rounds;
+  for (int64_t number = 0; number < numActive; ++number) {
     Point &point = points.emplace_back(*nest.body, launch.context);
     for (const Loop &loop : nest.loops)
       point.indices.push_back(loop.index);
@@ -135,7 +137,8 @@ void NestEmitter::createPoints(int64_t count) {
 }
 
 /// Depth 0: what no closed loop changes; 1: results are known; 2: terms.
-void NestEmitter::definePoint(Point &point, unsigned lane) {
+void NestEmitter::definePoint(unsigned number) {
+  Point &point = points[number];
   auto getDepth = [&](const Access &access) {
     unsigned depth = access.nonlinear ? 2 : 0;
     for (auto [loop, coefficient] : llvm::zip(nest.loops, access.coefficients))
@@ -144,28 +147,29 @@ void NestEmitter::definePoint(Point &point, unsigned lane) {
     return depth;
   };
   SmallVector<unsigned> loopsOfPoints = findLoopsOfPoints();
-  for (auto [number, argument, access] :
+  unsigned first = plan.width == 1 ? 0 : getFirst(number);
+  for (auto [operand, argument, access] :
        llvm::enumerate(nest.body->getArguments().take_front(nest.inputs.size()),
                        nest.inputs)) {
-    bool isShared = lane != 0 && !variesAlong(access, loopsOfPoints);
+    bool isShared = number != first && !variesAlong(access, loopsOfPoints);
     point.body.defineArgument(
         argument, getDepth(access),
-        [this, &access = access, number = number, argument = argument, &point,
-         lane, isShared](OpBuilder &) {
-          return isShared ? points.front().body.lookup(argument)
-                          : emitElement(access, number, point, lane);
+        [this, &access = access, operand = operand, argument = argument, number,
+         first, isShared](OpBuilder &) {
+          return isShared ? points[first].body.lookup(argument)
+                          : emitElement(access, operand, number);
         });
   }
-  for (auto [number, argument] : llvm::enumerate(getOutputArguments(nest))) {
-    const Access &access = nest.outputs[number];
-    TypedAttr init = nest.sequential ? TypedAttr() : nest.inits[number];
+  for (auto [output, argument] : llvm::enumerate(getOutputArguments(nest))) {
+    const Access &access = nest.outputs[output];
+    TypedAttr init = nest.sequential ? TypedAttr() : nest.inits[output];
     point.body.defineArgument(
         argument, 2,
-        [this, &access, init, &point, lane,
-         operand = nest.inputs.size() + number](OpBuilder &b) -> Value {
+        [this, &access, init, number,
+         operand = nest.inputs.size() + output](OpBuilder &b) -> Value {
           if (init)
             return arith::ConstantOp::create(b, loc, init);
-          return emitElement(access, operand, point, lane);
+          return emitElement(access, operand, number);
         });
   }
   for (const auto &[loop, info] : llvm::enumerate(nest.loops))
@@ -182,7 +186,7 @@ void NestEmitter::definePoint(Point &point, unsigned lane) {
           getOutputArguments(nest)[accumulator.output], 2,
           [&accumulator](OpBuilder &) { return accumulator.value; });
   requireResults(point.body, nest, accumulators);
-  shareOps(point, lane);
+  shareOps(number);
   point.body.prepare(2);
 }
 
@@ -209,16 +213,18 @@ void NestEmitter::moveToLane(Point &point, unsigned lane) {
 LogicalResult NestEmitter::emitPoints(unsigned depth) {
   // Neighbours differ in one index, once it is known.
   bool isTerm = plan.vectorLoop >= 0 && nest.loops[plan.vectorLoop].isReduction;
-  int64_t width = isTail ? 1 : plan.width;
-  for (int64_t lane = 1; depth != 0 && lane < width; ++lane) {
-    SmallVector<Value> &indices = points[lane].indices;
+  for (int64_t number = 1; depth != 0 && number < numActive; ++number) {
+    unsigned first = getFirst(number);
+    if (number == first)
+      continue;
+    SmallVector<Value> &indices = points[number].indices;
     Value mine = indices[plan.vectorLoop];
-    indices = points.front().indices;
+    indices = points[first].indices;
     // Results are known before their terms.
     if (depth == 2 && !isTerm)
       indices[plan.vectorLoop] = mine;
     else if (depth == (isTerm ? 2 : 1))
-      moveToLane(points[lane], lane);
+      moveToLane(points[number], number - first);
   }
   for (int64_t number = 0; number < numActive; ++number)
     if (failed(points[number].body.emit(builder, depth)))
@@ -226,33 +232,37 @@ LogicalResult NestEmitter::emitPoints(unsigned depth) {
   return success();
 }
 
-/// Stores an element for each point, or for the first of them.
-void NestEmitter::emitStore(const Access &access, ArrayRef<Value> values) {
+/// Stores an element for each of the neighbours that begin with the point
+/// `first`, or for that alone.
+void NestEmitter::emitStore(const Access &access, ArrayRef<Value> values,
+                            unsigned first) {
   const KernelContext &context = launch.context;
   if (values.size() == 1 || !isVector(access)) {
-    for (auto [point, value] : llvm::zip(points, values))
+    for (auto [lane, value] : llvm::enumerate(values))
       context.store(builder, loc, value, access.root,
-                    emitAddress(access, point));
+                    emitAddress(access, points[first + lane]));
     return;
   }
   storeVector(builder, loc, values, context.buffers.lookup(access.root),
-              emitAddress(access, points.front()));
+              emitAddress(access, points[first]));
 }
 
 /// Stores the outputs that are no accumulators.
 void NestEmitter::emitStores() {
-  for (auto [number, access] : llvm::enumerate(nest.outputs)) {
+  for (auto [output, access] : llvm::enumerate(nest.outputs)) {
     if (llvm::is_contained(llvm::map_range(accumulators,
                                            [](const Accumulator &accumulator) {
                                              return accumulator.output;
                                            }),
-                           number))
+                           output))
       continue;
-    Value yielded = nest.body->getTerminator()->getOperand(number);
-    SmallVector<Value> values;
-    for (Point &point : points)
-      values.push_back(point.body.lookup(yielded));
-    emitStore(access, values);
+    Value yielded = nest.body->getTerminator()->getOperand(output);
+    for (int64_t first = 0; first < numActive; first += getWidth()) {
+      SmallVector<Value> values;
+      for (int64_t lane = 0; lane < getWidth(); ++lane)
+        values.push_back(points[first + lane].body.lookup(yielded));
+      emitStore(access, values, first);
+    }
   }
 }
 
@@ -292,7 +302,7 @@ LogicalResult NestEmitter::emitSerial() {
   emitFills(emitIndex(builder, loc, 0), 1);
   createPoints(1);
   Point &point = points.front();
-  definePoint(point, 0);
+  definePoint(0);
   if (failed(point.body.emit(builder, 0)))
     return failure();
   for (auto [loop, info] : llvm::enumerate(nest.loops))
@@ -309,15 +319,15 @@ LogicalResult NestEmitter::emitSerial() {
 
 /// The point of the thread, its neighbours, or those of its next `rounds`.
 LogicalResult NestEmitter::emitPointwise(Value number, int64_t rounds) {
-  createPoints(isTail ? 1 : plan.width * rounds);
-  for (auto [lane, point] : llvm::enumerate(points))
-    definePoint(point, lane);
+  createPoints(rounds);
+  for (int64_t point = 0; point < numActive; ++point)
+    definePoint(point);
   splitIndex(number, parallel, points.front().indices);
   for (int64_t round = 1; round < rounds; ++round)
     splitIndex(arith::AddIOp::create(
                    builder, loc, number,
                    emitIndex(builder, loc, round * launch.threads), nsw),
-               parallel, points[round].indices);
+               parallel, points[round * plan.width].indices);
   if (Value inside = emitIsInside())
     openIf(builder, loc, inside);
   for (unsigned depth : {0, 1, 2})
@@ -385,23 +395,26 @@ LogicalResult NestEmitter::emitOnGrid(ArrayRef<unsigned> partials) {
   return emitSum(group, split, partials);
 }
 
-/// The vectors of a pointwise nest, in rounds.
+/// The vectors of a pointwise nest. Whole rounds of all threads come first, as
+/// their number is a constant.
 LogicalResult NestEmitter::emitVectorsInBlock() {
   OpBuilder::InsertionGuard guard(builder);
   auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
   int64_t step = plan.rounds * launch.threads;
-  int64_t full = plan.rounds == 1 ? 0 : plan.vectors / step * step;
-  if (full != 0) {
+  int64_t trips = plan.vectors / step;
+  if (trips != 0) {
     OpBuilder::InsertionGuard inner(builder);
+    Value trip = openLoop(builder, loc, index(0), index(trips));
+    Value first = arith::MulIOp::create(builder, loc, trip, index(step), nsw);
     if (failed(emitPointwise(
-            openLoop(builder, loc, launch.thread, index(full), step),
+            arith::AddIOp::create(builder, loc, first, launch.thread, nsw),
             plan.rounds)))
       return failure();
   }
-  Value first = full == 0 ? launch.thread
-                          : arith::AddIOp::create(builder, loc, launch.thread,
-                                                  index(full), nsw)
-                                .getResult();
+  if (trips * step == plan.vectors)
+    return success();
+  Value first = arith::AddIOp::create(builder, loc, launch.thread,
+                                      index(trips * step), nsw);
   return emitPointwise(
       openLoop(builder, loc, first, index(plan.vectors), launch.threads));
 }

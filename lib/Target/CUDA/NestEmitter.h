@@ -35,6 +35,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include <deque>
+#include <optional>
 
 namespace remat::cuda {
 
@@ -52,8 +53,8 @@ struct NestPlan {
   int64_t tail = 0;
   /// Pointwise: groups of `width` points, and the points of all tails.
   int64_t vectors = 1, tails = 0;
-  /// Points or terms that a thread reads before it computes any of them, where
-  /// they are not next to each other: those of its next rounds of a loop.
+  /// Groups of `width` points or terms that a thread reads before it computes
+  /// any of them: those of its next rounds of a loop.
   int64_t rounds = 1;
   /// Transpose: the other loop, how many neighbours along it are read at once,
   /// which inputs are, and the points along each side of a block's square.
@@ -78,8 +79,16 @@ struct NestPlan {
 
 /// For a nest that a whole grid carries out in blocks of `threads`.
 NestPlan planForGrid(const LoopNest &nest, int64_t threads);
-/// For a nest that one block of `threads` carries out.
-NestPlan planForBlock(const LoopNest &nest, int64_t threads);
+/// For a nest that one block of `threads` carries out. With `readsAhead`, it
+/// has registers enough for several vectors.
+NestPlan planForBlock(const LoopNest &nest, int64_t threads,
+                      bool readsAhead = false);
+
+/// For the launch that adds up what the blocks of `plan` leave.
+NestPlan planForPartials(const NestPlan &plan);
+
+/// Whether a point can fail.
+bool hasChecks(const LoopNest &nest);
 
 /// Whether the elements of a buffer are a multiple of `width`. Else it may
 /// begin between two vectors: the body of a loop has elements of a slice or a
@@ -120,7 +129,7 @@ public:
   /// All of the nest, by all blocks of the launch. `partials` are buffers of
   /// the workspace where the plan has splits.
   llvm::LogicalResult emitOnGrid(llvm::ArrayRef<unsigned> partials = {});
-  /// Adds up what several blocks left.
+  /// Adds up what several blocks left, by the plan for that.
   llvm::LogicalResult emitPartials(llvm::ArrayRef<unsigned> partials);
   /// Where this does not hold, reductions go on from what is in the outputs.
   void setFirst(mlir::Value value) { isFirst = value; }
@@ -142,8 +151,8 @@ private:
   void splitIndex(mlir::Value number, llvm::ArrayRef<unsigned> loops,
                   llvm::SmallVectorImpl<mlir::Value> &indices);
   mlir::Value emitAddress(const Access &access, const Point &point);
-  mlir::Value emitElement(const Access &access, unsigned number, Point &point,
-                          unsigned lane);
+  mlir::Value emitElement(const Access &access, unsigned operand,
+                          unsigned number);
   bool isVector(const Access &access) const {
     if (plan.carryLoop >= 0)
       return isVectorOfLines(nest, access, plan.vectorLoop, plan.carryLoop,
@@ -151,15 +160,22 @@ private:
     return plan.vectorLoop >= 0 &&
            isVectorAccess(access, plan.vectorLoop, plan.width);
   }
-  void createPoints(int64_t count);
+  void createPoints(int64_t rounds);
+  /// How many points lie next to each other.
+  int64_t getWidth() const { return isTail ? 1 : plan.width; }
+  /// The first of the points that lie next to the one of this number.
+  unsigned getFirst(unsigned number) const {
+    return number / plan.width * plan.width;
+  }
   void moveToLane(Point &point, unsigned lane);
-  void definePoint(Point &point, unsigned lane);
-  void shareOps(Point &point, unsigned lane);
+  void definePoint(unsigned number);
+  void shareOps(unsigned number);
   llvm::SmallVector<mlir::Value> loadGather(mlir::memref::LoadOp load,
                                             Point &point);
   llvm::LogicalResult emitPoints(unsigned depth);
   llvm::SmallVector<unsigned> findLoopsOfPoints() const;
-  void emitStore(const Access &access, llvm::ArrayRef<mlir::Value> values);
+  void emitStore(const Access &access, llvm::ArrayRef<mlir::Value> values,
+                 unsigned first = 0);
   void emitStores();
   void emitFills(mlir::Value first, int64_t step);
   llvm::LogicalResult emitPointwise(mlir::Value number, int64_t rounds = 1);
@@ -174,8 +190,15 @@ private:
   llvm::LogicalResult emitSum(mlir::Value group, mlir::Value split,
                               llvm::ArrayRef<unsigned> partials);
   llvm::LogicalResult emitTerms(mlir::Value begin, mlir::Value end,
-                                int64_t rounds,
+                                mlir::Value trips, int64_t rounds,
                                 llvm::SmallVectorImpl<mlir::Value> &sums);
+  llvm::LogicalResult emitMine(mlir::Value begin, mlir::Value end,
+                               mlir::Value isValid,
+                               llvm::SmallVectorImpl<mlir::Value> &sums);
+  std::optional<int64_t> countTrips() const;
+  llvm::SmallVector<mlir::Type> narrowSums();
+  void widenSums(llvm::ArrayRef<mlir::Type> types,
+                 llvm::SmallVectorImpl<mlir::Value> &sums);
   void storeScratch(mlir::Value scratch, mlir::Value value, mlir::Value place);
   mlir::Value loadScratch(mlir::Value scratch, mlir::Type type,
                           mlir::Value place);
@@ -201,14 +224,19 @@ private:
 
   mlir::Value isFirst;
 
-  /// While emitting: the points, and how many of them are emitted. Those of
-  /// tails are alone.
+  /// While emitting: the points, neighbours one after the other and round after
+  /// round, and how many of them are emitted.
   std::deque<Point> points;
   int64_t numActive = 0;
+  /// Whether these are points of tails, which have no neighbours.
   bool isTail = false;
-  llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Value>> vectors;
-  /// What operations of the body read for all points of a thread.
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> gathered;
+  /// What is read for neighbours: of an operand, or by an operation of the
+  /// body, for those that begin with a point.
+  llvm::DenseMap<std::pair<unsigned, unsigned>, llvm::SmallVector<mlir::Value>>
+      vectors;
+  llvm::DenseMap<std::pair<mlir::Operation *, unsigned>,
+                 llvm::SmallVector<mlir::Value>>
+      gathered;
   /// Transpose: the squares of inputs in shared memory, where those of the
   /// block begin, and where in them the first point is.
   llvm::DenseMap<unsigned, mlir::Value> staged;

@@ -96,18 +96,21 @@ SmallVector<unsigned> NestEmitter::findLoopsOfPoints() const {
   return loops;
 }
 
-/// Lets the first of a thread's points read for all of them, and compute what
-/// is the same in all.
-void NestEmitter::shareOps(Point &point, unsigned lane) {
+/// Lets the first of neighbours read for all of them, and compute what is the
+/// same in all. Points that are not next to each other are all neighbours here.
+void NestEmitter::shareOps(unsigned number) {
   if (points.size() == 1)
     return;
+  Point &point = points[number];
+  unsigned first = plan.width == 1 ? 0 : getFirst(number);
+  unsigned lane = number - first;
   DenseSet<Operation *> varying = findVarying(nest, findLoopsOfPoints());
   for (Operation &op : nest.body->without_terminator()) {
     if (!varying.contains(&op)) {
       if (lane != 0)
-        point.body.defineOp(&op, [this, &op](OpBuilder &) {
+        point.body.defineOp(&op, [this, &op, first](OpBuilder &) {
           return llvm::map_to_vector(op.getResults(), [&](Value result) {
-            return points.front().body.lookup(result);
+            return points[first].body.lookup(result);
           });
         });
       continue;
@@ -116,12 +119,13 @@ void NestEmitter::shareOps(Point &point, unsigned lane) {
     if (!load || plan.width == 1 || plan.carryLoop >= 0 ||
         !isVectorGather(nest, load, plan.vectorLoop, plan.width, varying))
       continue;
-    point.body.defineOp(&op, [this, load, &point, lane](OpBuilder &) mutable {
-      SmallVector<Value> &elements = gathered[load];
-      if (lane == 0)
-        elements = loadGather(load, point);
-      return SmallVector<Value>{elements[lane]};
-    });
+    point.body.defineOp(
+        &op, [this, load, &point, lane, first](OpBuilder &) mutable {
+          SmallVector<Value> &elements = gathered[{load, first}];
+          if (lane == 0)
+            elements = loadGather(load, point);
+          return SmallVector<Value>{elements[lane]};
+        });
   }
 }
 

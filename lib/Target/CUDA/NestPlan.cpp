@@ -10,6 +10,8 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Saturating.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+
 using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
@@ -22,6 +24,9 @@ static constexpr int64_t maxSerialTerms = 32;
 /// Threads that keep a GPU busy: about a hundred multiprocessors with a quarter
 /// of the threads they hold. A constant, as the order of sums depends on it.
 static constexpr int64_t wantedThreads = 1 << 16;
+/// Threads that should share all sums, where their number is chosen: they wait
+/// for memory, so more of them.
+static constexpr int64_t splitThreads = 1 << 17;
 /// A block should have at least so many terms of a sum that blocks share, and
 /// each of its lanes so many where terms are not next to each other.
 static constexpr int64_t minSplitTerms = 2048;
@@ -36,9 +41,26 @@ static constexpr int64_t minTailedVectors = 32;
 /// Points of a thread that it reads together where they are not next to each
 /// other: as many floats as 16 bytes hold.
 static constexpr int64_t maxRounds = 4;
+/// Vectors of a row that a thread reads before it computes with any: then a row
+/// that several operations read can stay in registers.
+static constexpr int64_t maxRowVectors = 8;
+/// Neighbouring results that a thread has where it adds up what blocks left: as
+/// many doubles as 16 bytes hold.
+static constexpr int64_t maxPartialWidth = 2;
+/// Operations that a thread has for all of them.
+static constexpr int64_t maxRoundOps = 1024;
 
 /// Points along a side of the square of a transpose, at least.
 static constexpr int64_t minTileSize = 32;
+
+bool remat::cuda::hasChecks(const LoopNest &nest) {
+  return nest.body
+      ->walk([](Operation *op) {
+        return isa<CheckIndexOp, cf::AssertOp>(op) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 int64_t NestPlan::splitSteps() const {
   return llvm::alignTo(llvm::divideCeil(steps(), splits), lanes);
@@ -231,24 +253,36 @@ static NestPlan planNest(const LoopNest &nest, int64_t threads,
 }
 
 /// Lets a thread read several of its points or terms before it computes any,
-/// where it has many: rows of an odd number of elements begin anywhere.
+/// where it has many: rows of an odd number of elements begin anywhere, and few
+/// threads that wait for one vector each do not keep the memory busy.
 static void chooseRounds(const LoopNest &nest, int64_t threads,
-                         NestPlan &plan) {
-  bool isSum = plan.kind == NestPlan::Sum && plan.lanesAreNeighbours &&
-               plan.lanes != 1 && plan.splits == 1;
-  int64_t count = isSum ? plan.terms : plan.vectors;
-  int64_t step = maxRounds * (isSum ? plan.lanes : threads);
+                         int64_t mostVectors, NestPlan &plan) {
+  bool isSum = plan.kind == NestPlan::Sum && plan.lanes != 1;
   bool hasBounds = llvm::any_of(nest.loops, [](const Loop &loop) {
     return !loop.isOpen() && (loop.begin || loop.end);
   });
-  if ((isSum || plan.kind == NestPlan::Pointwise) && plan.width == 1 &&
-      !hasBounds && count >= 2 * step)
-    plan.rounds = maxRounds;
+  if (hasBounds || (!isSum && plan.kind != NestPlan::Pointwise))
+    return;
+  if (plan.width == 1 && plan.splits == 1 &&
+      (!isSum || plan.lanesAreNeighbours)) {
+    int64_t count = isSum ? plan.terms : plan.vectors;
+    if (count >= 2 * maxRounds * (isSum ? plan.lanes : threads))
+      plan.rounds = maxRounds;
+    return;
+  }
+  if (hasChecks(nest))
+    return;
+  int64_t trips =
+      isSum ? plan.splitSteps() / plan.lanes : plan.vectors / threads;
+  int64_t size = llvm::range_size(nest.body->without_terminator());
+  int64_t most = maxRoundOps / std::max<int64_t>(size * plan.width, 1);
+  plan.rounds = std::clamp<int64_t>(std::min(trips, most), 1, mostVectors);
 }
 
-NestPlan remat::cuda::planForBlock(const LoopNest &nest, int64_t threads) {
+NestPlan remat::cuda::planForBlock(const LoopNest &nest, int64_t threads,
+                                   bool readsAhead) {
   NestPlan plan = planNest(nest, threads, threads);
-  chooseRounds(nest, threads, plan);
+  chooseRounds(nest, threads, readsAhead ? maxRowVectors : 1, plan);
   return plan;
 }
 
@@ -308,6 +342,19 @@ static void chooseTiles(const LoopNest &nest, NestPlan &plan) {
   plan = tiled;
 }
 
+/// Lets so many blocks share a result, or fewer, down to half as many, if each
+/// of these has as many terms as the others.
+static void chooseSplits(int64_t splits, NestPlan &plan) {
+  for (int64_t fewer = splits; 2 * fewer > splits; --fewer) {
+    plan.splits = fewer;
+    if (plan.splitSteps() * fewer == plan.steps())
+      return;
+  }
+  plan.splits = splits;
+  // The last block must have terms, too.
+  plan.splits = llvm::divideCeil(plan.steps(), plan.splitSteps());
+}
+
 NestPlan remat::cuda::planForGrid(const LoopNest &nest, int64_t threads) {
   NestPlan plan = planNest(nest, threads, wantedThreads);
   if (plan.kind == NestPlan::Pointwise) {
@@ -329,12 +376,28 @@ NestPlan remat::cuda::planForGrid(const LoopNest &nest, int64_t threads) {
   int64_t least =
       plan.lanesAreNeighbours ? minSplitTerms : minLaneTerms * plan.lanes;
   if (busy < wantedThreads && plan.terms >= 2 * least)
-    plan.splits = std::min({int64_t(llvm::divideCeil(wantedThreads, busy)),
-                            plan.terms / least, maxSplits});
-  // The last block must have terms, too.
-  plan.splits = llvm::divideCeil(plan.steps(), plan.splitSteps());
-  chooseRounds(nest, threads, plan);
+    chooseSplits(std::min({int64_t(llvm::divideCeil(splitThreads, busy)),
+                           plan.terms / least, maxSplits}),
+                 plan);
+  chooseRounds(nest, threads, maxRounds, plan);
   return plan;
+}
+
+NestPlan remat::cuda::planForPartials(const NestPlan &plan) {
+  NestPlan last;
+  last.kind = NestPlan::Sum;
+  last.results = plan.results;
+  last.terms = plan.splits;
+  if (plan.vectorIsResults) {
+    last.vectorLoop = plan.vectorLoop;
+    last.width = std::min(plan.width, maxPartialWidth);
+    last.vectorIsResults = true;
+  }
+  // Many results have a lane each next to each other.
+  int64_t most = last.groups() >= columns ? 8 : 32;
+  last.lanes = std::min<int64_t>(llvm::bit_floor(uint64_t(plan.splits)), most);
+  last.rounds = std::min(last.terms / last.lanes, maxRounds);
+  return last;
 }
 
 int64_t NestEmitter::countBlocks(const NestPlan &plan, int64_t threads) {

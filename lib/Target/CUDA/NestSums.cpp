@@ -71,24 +71,32 @@ void NestEmitter::emitFinals(ArrayRef<Value> sums) {
   }
 }
 
-/// The sums of this thread's terms, `begin` to `end` in steps of `lanes`, of
-/// which it takes `rounds` together.
-LogicalResult NestEmitter::emitTerms(Value begin, Value end, int64_t rounds,
+/// The sums of this thread's terms from `begin` on, every `lanes`-th: those
+/// before `end`, or `trips` times as many as it takes together, `rounds`.
+LogicalResult NestEmitter::emitTerms(Value begin, Value end, Value trips,
+                                     int64_t rounds,
                                      SmallVectorImpl<Value> &sums) {
   OpBuilder::InsertionGuard guard(builder);
+  auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
+  Value step = index(rounds * plan.lanes);
   auto loop =
-      scf::ForOp::create(builder, loc, begin, end,
-                         emitIndex(builder, loc, rounds * plan.lanes), sums);
+      end ? scf::ForOp::create(builder, loc, begin, end, step, sums)
+          : scf::ForOp::create(builder, loc, index(0), trips, index(1), sums);
   builder.setInsertionPointToStart(loop.getBody());
   vectors.clear();
-  numActive = isTail ? 1 : plan.width * rounds;
-  splitIndex(loop.getInductionVar(), reductions, points.front().indices);
+  numActive = getWidth() * rounds;
+  Value first = loop.getInductionVar();
+  if (!end)
+    first = arith::AddIOp::create(
+        builder, loc, begin,
+        arith::MulIOp::create(builder, loc, first, step, nsw), nsw);
+  splitIndex(first, reductions, points.front().indices);
   for (int64_t round = 1; round < rounds; ++round) {
-    points[round].indices = points.front().indices;
-    splitIndex(
-        arith::AddIOp::create(builder, loc, loop.getInductionVar(),
-                              emitIndex(builder, loc, round * plan.lanes), nsw),
-        reductions, points[round].indices);
+    SmallVector<Value> &indices = points[round * plan.width].indices;
+    indices = points.front().indices;
+    splitIndex(arith::AddIOp::create(builder, loc, first,
+                                     index(round * plan.lanes), nsw),
+               reductions, indices);
   }
   ValueRange old = loop.getRegionIterArgs();
   for (auto [number, accumulator] : llvm::enumerate(accumulators))
@@ -102,8 +110,12 @@ LogicalResult NestEmitter::emitTerms(Value begin, Value end, int64_t rounds,
                              emitTerm(builder, nest, point.body, accumulator));
     };
     if (plan.vectorIsResults) {
-      for (Point &point : points)
-        updated.push_back(combine(old[updated.size()], point));
+      for (int64_t lane = 0; lane < plan.width; ++lane) {
+        Value value = old[updated.size()];
+        for (int64_t round = 0; round < rounds; ++round)
+          value = combine(value, points[round * plan.width + lane]);
+        updated.push_back(value);
+      }
       continue;
     }
     Value value = accumulator.value;
@@ -231,11 +243,85 @@ void NestEmitter::emitTree(SmallVectorImpl<Value> &sums, Value lane,
 // One block, or several that share results
 //===----------------------------------------------------------------------===//
 
+/// Lets a thread add up in f32 what is kept in f64 as a whole, if its own terms
+/// are few: to make f64 of each takes longer than to read it. Returns the types
+/// that the accumulators had.
+SmallVector<Type> NestEmitter::narrowSums() {
+  SmallVector<Type> types;
+  int64_t mine = llvm::divideCeil(plan.steps(), plan.lanes * plan.splits) *
+                 plan.termWidth();
+  for (Accumulator &accumulator : accumulators) {
+    types.push_back(accumulator.type);
+    Type element = nest.outputs[accumulator.output].elementType;
+    if (accumulator.type.isF64() && !element.isF64() && mine < longSum)
+      accumulator.type = builder.getF32Type();
+  }
+  return types;
+}
+
+/// Gives the accumulators these types, and what the thread has with them.
+void NestEmitter::widenSums(ArrayRef<Type> types,
+                            SmallVectorImpl<Value> &sums) {
+  for (auto [number, sum] : llvm::enumerate(sums))
+    sum = convertFloat(builder, loc, sum, types[number / plan.resultWidth()]);
+  for (auto [accumulator, type] : llvm::zip(accumulators, types))
+    accumulator.type = type;
+}
+
+/// The sums of the thread's terms, `begin` to `end`, several rounds together.
+/// Where all threads have as many, their number is a constant, and LLVM can
+/// unroll the loop.
+LogicalResult NestEmitter::emitMine(Value begin, Value end, Value isValid,
+                                    SmallVectorImpl<Value> &sums) {
+  auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
+  auto skip = [&](Value rounds) {
+    Value steps =
+        arith::MulIOp::create(builder, loc, rounds, index(plan.lanes), nsw);
+    return arith::AddIOp::create(builder, loc, begin, steps, nsw);
+  };
+  if (std::optional<int64_t> trips = countTrips()) {
+    int64_t rest = *trips % plan.rounds, whole = *trips - rest;
+    if (whole != 0 &&
+        failed(emitTerms(begin, Value(), index(whole / plan.rounds),
+                         plan.rounds, sums)))
+      return failure();
+    return success(rest == 0 || succeeded(emitTerms(skip(index(whole)), Value(),
+                                                    index(1), rest, sums)));
+  }
+  if (plan.rounds != 1) {
+    Value count = arith::SubIOp::create(builder, loc, end, begin, nsw);
+    count = arith::MaxSIOp::create(builder, loc, count, index(0));
+    count = arith::SelectOp::create(builder, loc, isValid, count, index(0));
+    Value whole = arith::DivUIOp::create(builder, loc, count,
+                                         index(plan.lanes * plan.rounds));
+    if (failed(emitTerms(begin, Value(), whole, plan.rounds, sums)))
+      return failure();
+    begin = skip(
+        arith::MulIOp::create(builder, loc, whole, index(plan.rounds), nsw));
+  }
+  end = arith::SelectOp::create(builder, loc, isValid, end, index(0));
+  return emitTerms(begin, end, Value(), /*rounds=*/1, sums);
+}
+
+/// How many groups of terms each thread has, if all have as many. Checks call a
+/// function, so that nothing is gained.
+std::optional<int64_t> NestEmitter::countTrips() const {
+  int64_t slots = launch.threads / plan.lanes;
+  bool isEven = plan.groups() % slots == 0 && !hasChecks(nest) &&
+                plan.splitSteps() * plan.splits == plan.steps() &&
+                llvm::none_of(nest.loops, [](const Loop &loop) {
+                  return !loop.isOpen() && (loop.begin || loop.end);
+                });
+  if (!isEven)
+    return std::nullopt;
+  return plan.splitSteps() / plan.lanes;
+}
+
 LogicalResult NestEmitter::emitSum(Value group, Value split,
                                    ArrayRef<unsigned> partials) {
   OpBuilder::InsertionGuard guard(builder);
   auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
-  createPoints(plan.width * plan.rounds);
+  createPoints(plan.rounds);
   int64_t slots = launch.threads / plan.lanes;
   // Which of the results of the block is this thread's, and which of its lanes.
   Value slot = launch.thread, lane = index(0);
@@ -254,8 +340,8 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
   // Threads without a result come along to the barriers.
   Value place =
       arith::SelectOp::create(builder, loc, isValid, result, index(0));
-  for (auto [number, point] : llvm::enumerate(points))
-    definePoint(point, number);
+  for (int64_t number = 0; number < numActive; ++number)
+    definePoint(number);
   splitIndex(place, parallel, points.front().indices);
   if (Value inside = emitIsInside()) {
     isValid = arith::AndIOp::create(builder, loc, isValid, inside);
@@ -265,11 +351,15 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
   }
   if (plan.lanes == 1 && plan.splits == 1)
     openIf(builder, loc, isValid);
+  // Points of later rounds have the same results.
+  for (Point &point : points)
+    point.indices = points.front().indices;
   if (failed(emitPoints(0)) || failed(emitPoints(1)))
     return failure();
 
   Value isFirstLane = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::eq, lane, index(0));
+  SmallVector<Type> types = narrowSums();
   SmallVector<Value> sums;
   for (const Accumulator &accumulator : accumulators)
     for (int64_t number = 0; number < plan.resultWidth(); ++number) {
@@ -295,34 +385,24 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
         builder, loc, end,
         arith::AddIOp::create(builder, loc, first, index(length), nsw));
   }
-  auto emitTo = [&](Value last, int64_t rounds) {
-    last = arith::SelectOp::create(builder, loc, isValid, last, index(0));
-    return emitTerms(begin, last, rounds, sums);
-  };
-  if (plan.rounds != 1) {
-    int64_t step = plan.rounds * plan.lanes;
-    int64_t full = plan.steps() / step * step;
-    if (failed(emitTo(index(full), plan.rounds)))
-      return failure();
-    begin = arith::AddIOp::create(builder, loc, begin, index(full), nsw);
-  }
-  if (failed(emitTo(end, 1)))
+  if (failed(emitMine(begin, end, isValid, sums)))
     return failure();
   if (plan.tail != 0) {
     isTail = true;
-    begin = lane;
-    Value count = index(plan.tail);
+    Value takesTail = isValid;
     // One of the blocks that share a result adds them.
     if (plan.splits != 1)
-      count = arith::SelectOp::create(
-          builder, loc,
+      takesTail = arith::AndIOp::create(
+          builder, loc, isValid,
           arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, split,
-                                index(0)),
-          count, index(0));
-    if (failed(emitTo(count, 1)))
+                                index(0)));
+    Value count = arith::SelectOp::create(builder, loc, takesTail,
+                                          index(plan.tail), index(0));
+    if (failed(emitTerms(lane, count, Value(), /*rounds=*/1, sums)))
       return failure();
     isTail = false;
   }
+  widenSums(types, sums);
   if (plan.lanes != 1)
     emitTree(sums, lane, slots);
   openIf(builder, loc,
@@ -349,46 +429,82 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
 LogicalResult NestEmitter::emitPartials(ArrayRef<unsigned> partials) {
   OpBuilder::InsertionGuard guard(builder);
   auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
-  createPoints(plan.width);
-  Value group =
-      arith::AddIOp::create(builder, loc,
-                            arith::MulIOp::create(builder, loc, launch.block,
-                                                  index(launch.threads), nsw),
-                            launch.thread, nsw);
-  openIf(builder, loc,
-         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, group,
-                               index(plan.groups())));
-  splitIndex(group, parallel, points.front().indices);
-  int64_t width = plan.resultWidth();
-  for (int64_t number = 1; number < width; ++number) {
+  createPoints(/*rounds=*/1);
+  int64_t slots = launch.threads / plan.lanes;
+  Value slot =
+      arith::RemUIOp::create(builder, loc, launch.thread, index(slots));
+  Value lane =
+      arith::DivUIOp::create(builder, loc, launch.thread, index(slots));
+  Value result = arith::AddIOp::create(
+      builder, loc,
+      arith::MulIOp::create(builder, loc, launch.block, index(slots), nsw),
+      slot, nsw);
+  Value isValid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                        result, index(plan.groups()));
+  // Threads without a result come along to the barrier.
+  result = arith::SelectOp::create(builder, loc, isValid, result, index(0));
+  splitIndex(result, parallel, points.front().indices);
+  for (int64_t number = 1; number < plan.width; ++number) {
     points[number].indices = points.front().indices;
-    Value &mine = points[number].indices[plan.vectorLoop];
-    mine = arith::AddIOp::create(builder, loc, mine, index(number), nsw);
+    moveToLane(points[number], number);
   }
-  Value result = arith::MulIOp::create(builder, loc, group, index(width), nsw);
+  result = arith::MulIOp::create(builder, loc, result, index(plan.width), nsw);
+  Value isFirstLane = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::eq, lane, index(0));
   SmallVector<Value> sums;
   for (const Accumulator &accumulator : accumulators)
-    for (int64_t number = 0; number < width; ++number)
-      sums.push_back(emitInit(accumulator, points[number]));
-  auto loop = scf::ForOp::create(builder, loc, index(0), index(plan.splits),
-                                 index(1), sums);
-  {
+    for (const Point &point : points)
+      sums.push_back(arith::SelectOp::create(builder, loc, isFirstLane,
+                                             emitInit(accumulator, point),
+                                             emitNeutral(accumulator)));
+  auto addUp = [&](Value begin, Value trips, int64_t rounds) {
+    auto loop =
+        scf::ForOp::create(builder, loc, index(0), trips, index(1), sums);
     OpBuilder::InsertionGuard inner(builder);
     builder.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> updated(loop.getRegionIterArgs());
     Value first = arith::AddIOp::create(
-        builder, loc,
+        builder, loc, begin,
         arith::MulIOp::create(builder, loc, loop.getInductionVar(),
-                              index(plan.results), nsw),
-        result, nsw);
-    SmallVector<Value> updated;
-    for (auto [accumulator, partial] : llvm::zip(accumulators, partials))
-      for (Value term : loadVector(builder, loc, width, accumulator.type,
-                                   launch.getScratch(partial), first))
-        updated.push_back(
-            emitCombination(builder, nest, accumulator,
-                            loop.getRegionIterArgs()[updated.size()], term));
+                              index(rounds * plan.lanes), nsw),
+        nsw);
+    for (int64_t round = 0; round < rounds; ++round) {
+      Value split = arith::AddIOp::create(builder, loc, first,
+                                          index(round * plan.lanes), nsw);
+      Value place = arith::AddIOp::create(
+          builder, loc,
+          arith::MulIOp::create(builder, loc, split, index(plan.results), nsw),
+          result, nsw);
+      Value *sum = updated.begin();
+      for (auto [accumulator, partial] : llvm::zip(accumulators, partials))
+        for (Value term : loadVector(builder, loc, plan.width, accumulator.type,
+                                     launch.getScratch(partial), place)) {
+          *sum = emitCombination(builder, nest, accumulator, *sum, term);
+          ++sum;
+        }
+    }
     scf::YieldOp::create(builder, loc, updated);
+    sums.assign(loop.getResults().begin(), loop.getResults().end());
+  };
+  // Whole rounds of all lanes, then what is left for some of them.
+  int64_t trips = plan.terms / plan.lanes, rest = trips % plan.rounds;
+  addUp(lane, index(trips / plan.rounds), plan.rounds);
+  auto begin = [&](int64_t done) {
+    return arith::AddIOp::create(builder, loc, lane, index(done * plan.lanes),
+                                 nsw);
+  };
+  if (rest != 0)
+    addUp(begin(trips - rest), index(1), rest);
+  if (int64_t more = plan.terms % plan.lanes; more != 0) {
+    Value isMore = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, lane, index(more));
+    addUp(begin(trips),
+          arith::SelectOp::create(builder, loc, isMore, index(1), index(0)), 1);
   }
-  emitFinals(llvm::to_vector(ValueRange(loop.getResults())));
+  if (plan.lanes != 1)
+    emitTree(sums, lane, slots);
+  openIf(builder, loc,
+         arith::AndIOp::create(builder, loc, isValid, isFirstLane));
+  emitFinals(sums);
   return success();
 }

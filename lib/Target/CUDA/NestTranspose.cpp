@@ -134,7 +134,7 @@ void NestEmitter::emitTiles() {
 }
 
 LogicalResult NestEmitter::emitTransposed() {
-  createPoints(plan.width);
+  createPoints(/*rounds=*/1);
   splitTiles();
   emitTiles();
   launch.emitBarrier(loc);
@@ -142,8 +142,8 @@ LogicalResult NestEmitter::emitTransposed() {
   auto [row, column] = openTile(plan.width, /*alongVectors=*/true);
   // The rows of a square in shared memory are along the results.
   stagedPlace = {column, row};
-  for (auto [lane, point] : llvm::enumerate(points))
-    definePoint(point, lane);
+  for (int64_t number = 0; number < numActive; ++number)
+    definePoint(number);
   for (unsigned depth : {0, 1, 2})
     if (failed(emitPoints(depth)))
       return failure();

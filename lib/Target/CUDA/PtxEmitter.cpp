@@ -5,13 +5,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Upstream's conversions to the NVVM dialect, after functions of f32 have
-// become the polynomials that the CPU has, so that a device without libdevice
-// computes the same bits. Sums and products are not contracted, and nothing
-// flushes denormals.
+// become the polynomials that the CPU has, or instructions (DeviceMath.h), so
+// that a device needs no libdevice for them. Sums and products are not
+// contracted, and nothing but such an instruction flushes denormals.
 //
 //===----------------------------------------------------------------------===//
 
 #include "PtxEmitter.h"
+#include "DeviceMath.h"
 #include "Toolkit.h"
 
 #include "remat/Codegen/KernelContext.h"
@@ -138,7 +139,7 @@ LogicalResult remat::cuda::lowerToNVVM(ModuleOp module) {
   module.getContext()->appendDialectRegistry(registry);
   module.getContext()->loadDialect<NVVM::NVVMDialect>();
   for (auto unit : module.getOps<gpu::GPUModuleOp>()) {
-    if (failed(lowerMath(unit)))
+    if (failed(lowerMath(unit, populateDeviceMathPatterns)))
       return failure();
     lowerIntrinsics(unit);
     lowerInstructions(unit);

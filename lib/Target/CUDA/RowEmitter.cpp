@@ -7,11 +7,14 @@
 #include "RowEmitter.h"
 #include "NestEmitter.h"
 #include "Recompute.h"
+#include "StagedRows.h"
+#include "WarpOps.h"
 
 #include "remat/Codegen/KernelWorkspace.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -32,9 +35,14 @@ static int64_t getMaxInsideBytes(func::FuncOp function) {
   return std::min(most, getTargetFacts(function).getBlockBytes());
 }
 
-/// Points of a row that a thread takes.
-static constexpr int64_t pointsPerThread = 4;
-static constexpr int64_t minThreads = 32, maxThreads = 512;
+/// Points of a row that a thread takes: as few as a vector of floats, where
+/// there are few rows, and as many as a thread can read before it needs them.
+static constexpr int64_t leastPoints = 4, mostPoints = 32;
+static constexpr int64_t maxThreads = 512;
+/// Threads and blocks that keep a device busy.
+static constexpr int64_t wantedThreads = 1 << 17, wantedBlocks = 256;
+/// Warps of a block, each of which takes a row.
+static constexpr int64_t mostTeams = 8;
 /// Rows of a tile, where there are fewer than wanted.
 static constexpr int64_t minTileRows = 8;
 /// Threads of a block with contractions.
@@ -212,6 +220,10 @@ static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
         bytes > maxInsideBytes && failed(takeFewerRows(plan, function, bytes)))
       return failure();
   }
+  if (schedule.blockRows == 0 && countBytes() <= maxInsideBytes &&
+      stageRows(function, schedule.numRows, maxInsideBytes - countBytes()) &&
+      failed(analyze(plan, function, /*prepare=*/false)))
+    return failure();
   while (countBytes() > maxInsideBytes) {
     memref::AllocOp alloc = plan.shared.front();
     schedule.inside.erase(alloc);
@@ -246,6 +258,38 @@ static bool sharesBuffers(func::FuncOp function) {
   return llvm::any_of(roots, [&](Value root) { return writers[root] != 1; });
 }
 
+/// Chooses how many threads take a row together, and how many rows a block
+/// takes. Few threads have more loads under way each, and less to wait for.
+static void chooseTeams(RowPlan &plan, func::FuncOp function) {
+  const RowSchedule &schedule = plan.schedule;
+  int64_t points = 1;
+  for (const RowStep &step : schedule.steps)
+    points = std::max(points, step.nest.numPoints() / schedule.numRows);
+  auto countThreads = [&](int64_t each) {
+    return std::clamp<int64_t>(
+        llvm::PowerOf2Ceil(llvm::divideCeil(points, each)), warpSize,
+        maxThreads);
+  };
+  plan.threads = countThreads(mostPoints);
+  while (plan.threads < countThreads(leastPoints) &&
+         multiplyCounts(plan.blocks, plan.threads) < wantedThreads)
+    plan.threads *= 2;
+  if (plan.threads != warpSize || !plan.factors.empty() ||
+      llvm::any_of(schedule.steps,
+                   [](const RowStep &step) { return step.isContraction; }))
+    return;
+  int64_t bytes = 0;
+  for (memref::AllocOp alloc : plan.shared)
+    bytes += countInsideBytes(schedule, alloc);
+  // Half of what a block may have, so that there are several on each
+  // multiprocessor.
+  while (plan.teams < mostTeams &&
+         2 * plan.teams * bytes <= getMaxInsideBytes(function) / 2 &&
+         plan.blocks / (2 * plan.teams) >= wantedBlocks)
+    plan.teams *= 2;
+  plan.blocks = llvm::divideCeil(plan.blocks, plan.teams);
+}
+
 FailureOr<RowPlan> remat::cuda::planRows(func::FuncOp function) {
   RowPlan plan;
   RowSchedule &schedule = plan.schedule;
@@ -264,12 +308,7 @@ FailureOr<RowPlan> remat::cuda::planRows(func::FuncOp function) {
   }
   plan.blocks = schedule.numUnits;
   if (schedule.blockRows == 0) {
-    int64_t points = 1;
-    for (const RowStep &step : schedule.steps)
-      points = std::max(points, step.nest.numPoints() / schedule.numRows);
-    plan.threads = std::clamp<int64_t>(
-        llvm::PowerOf2Ceil(llvm::divideCeil(points, pointsPerThread)),
-        minThreads, maxThreads);
+    chooseTeams(plan, function);
     return plan;
   }
   plan.threads = tileThreads;
@@ -372,9 +411,10 @@ void RowEmission::setTile(Value number) {
                                                index(schedule.runRows));
 }
 
-/// A step that is no contraction, by all threads of the block.
-static LogicalResult emitInBlock(LaunchBuilder &launch, LoopNest nest) {
-  NestPlan plan = planForBlock(nest, launch.threads);
+/// A step that is no contraction, by all threads of the team.
+static LogicalResult emitInBlock(LaunchBuilder &launch, LoopNest nest,
+                                 bool readsAhead = false) {
+  NestPlan plan = planForBlock(nest, launch.threads, readsAhead);
   return NestEmitter(std::move(nest), plan, launch).emitInBlock();
 }
 
@@ -396,7 +436,8 @@ LogicalResult RowEmission::emitSteps() {
       for (Loop &loop : nest.loops)
         if (loop.begin)
           loop.size = schedule.blockRows;
-      if (failed(emitInBlock(launch, std::move(nest))))
+      if (failed(emitInBlock(launch, std::move(nest),
+                             /*readsAhead=*/schedule.blockRows == 0)))
         return failure();
     }
     launch.emitBarrier(loc);
@@ -413,8 +454,14 @@ LogicalResult RowEmission::run() {
   for (const FactorLayout &factor : plan.factors)
     factor.allocate(launch);
   position.run = launch.block;
-  if (schedule.blockRows == 0)
+  if (schedule.blockRows == 0) {
+    // All threads of a warp leave together.
+    if (schedule.numUnits % launch.teams != 0)
+      openIf(builder, loc,
+             arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                   launch.block, index(schedule.numUnits)));
     return emitSteps();
+  }
   if (plan.tilesAreBlocks) {
     Value tiles = index(plan.countTiles());
     position.run = arith::DivUIOp::create(builder, loc, launch.block, tiles);

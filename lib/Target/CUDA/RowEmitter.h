@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A row schedule (RowSchedule.h) as a launch: a block of threads takes a row,
-// or a tile of rows, and does all operations on it, with a barrier after each.
+// A row schedule (RowSchedule.h) as a launch: a team of threads takes a row, or
+// a block a tile of rows, and does all operations on it, with a barrier after
+// each. A team is a warp where that keeps the device busy, else a block.
 // What operations hand to each other is in shared memory. Where that is too
 // small, elementwise values are computed again by each operation that reads
 // them, so that a long row is read several times; what is left is in the
@@ -29,6 +30,8 @@ namespace remat::cuda {
 struct RowPlan {
   RowSchedule schedule;
   int64_t blocks = 1, threads = 1;
+  /// Rows of a block, each of which a warp of its own takes.
+  int64_t teams = 1;
   /// The tiles of a run are blocks of their own; nothing is added up over them.
   bool tilesAreBlocks = false;
   /// What operations hand to each other, in shared memory for one row or tile,

@@ -7,18 +7,12 @@
 #include "ScatterEmitter.h"
 
 #include "NestEmitter.h"
+#include "ScatterPoints.h"
 #include "VectorAccess.h"
-
-#include "remat/Codegen/BodyEmitter.h"
 
 #include "remat/Utils/Saturating.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
-#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Complex/IR/Complex.h"
-
-#include <deque>
 
 using namespace mlir;
 using namespace remat;
@@ -30,32 +24,13 @@ static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 /// Threads among which the ranges of a dimension are divided.
 static constexpr int64_t wantedThreads = 1 << 16;
 
-/// What the coordinates of a point are made of.
-static DenseSet<Value> findCoordinates(ScatterOp op, int exceptDim = -1) {
-  DenseSet<Value> found;
-  ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
-  SmallVector<Value> stack;
-  for (auto [dim, value] : llvm::enumerate(yielded.drop_back()))
-    if (static_cast<int>(dim) != exceptDim)
-      stack.push_back(value);
-  while (!stack.empty()) {
-    Value value = stack.pop_back_val();
-    if (!found.insert(value).second)
-      continue;
-    if (Operation *maker = value.getDefiningOp())
-      maker->walk([&](Operation *inner) {
-        llvm::append_range(stack, inner->getOperands());
-      });
-  }
-  return found;
-}
-
 /// Lets a thread have neighbouring points along `loop` if they have the same
 /// coordinates in all dimensions but one.
 static void chooseVector(ScatterPlan &plan, unsigned loop) {
   ScatterOp op = plan.op;
   int dim = plan.ownedDims[loop];
-  DenseSet<Value> coordinates = findCoordinates(op, dim);
+  DenseSet<Value> coordinates = findCoordinates(
+      op, [&](unsigned other) { return static_cast<int>(other) != dim; });
   if (coordinates.contains(op.getPointArguments()[loop]))
     return;
   for (auto [input, element] : llvm::zip(plan.inputs, op.getElementArguments()))
@@ -141,6 +116,9 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
       plan.rangeDim = dim;
   if (plan.isEmpty || plan.ordered.empty())
     plan.rangeDim = -1;
+  plan.list = planLists(plan);
+  if (plan.list)
+    return plan;
   if (plan.rangeDim >= 0) {
     int64_t size = plan.result.shape[plan.rangeDim];
     plan.rangeSize = std::max<int64_t>(
@@ -162,6 +140,14 @@ static int64_t getFillWidth(const ScatterPlan &plan) {
                   !isa<ComplexType>(type.getElementType()) &&
                   type.getNumElements() % width == 0;
   return isVector ? width : 1;
+}
+
+std::pair<int64_t, int64_t>
+remat::cuda::countScatterThreads(const ScatterPlan &plan) {
+  constexpr int64_t blockThreads = 256;
+  if (plan.list)
+    return {plan.ranges * plan.list->parts, plan.list->threads};
+  return {llvm::divideCeil(plan.threads, blockThreads), blockThreads};
 }
 
 int64_t remat::cuda::countFillThreads(const ScatterPlan &plan) {
@@ -209,91 +195,12 @@ void remat::cuda::emitScatterFill(const ScatterPlan &plan,
       emitLinear(builder, loc, plan.result.offset, plan.result.strides, place));
 }
 
-namespace {
-
-class ScatterEmission {
-public:
-  ScatterEmission(const ScatterPlan &plan, LaunchBuilder &launch)
-      : plan(plan), op(plan.op), launch(launch), builder(launch.builder),
-        loc(op.getLoc()) {}
-  LogicalResult run();
-
-private:
-  void openPoints();
-  void defineBody(unsigned lane);
-  Value emitElement(unsigned number, unsigned lane);
-  LogicalResult emitLanes(unsigned depth);
-  void emitAddition(ArrayRef<Value> place);
-
-  const ScatterPlan &plan;
-  ScatterOp op;
-  LaunchBuilder &launch;
-  OpBuilder &builder;
-  Location loc;
-  /// One for each of the neighbouring points, and where that is.
-  std::deque<BodyEmitter> bodies;
-  SmallVector<SmallVector<Value>> indices;
-  /// What was read of inputs for all of them.
-  DenseMap<unsigned, SmallVector<Value>> vectors;
-  Value rangeBegin;
-};
-
-} // namespace
-
-Value ScatterEmission::emitElement(unsigned number, unsigned lane) {
-  const Access &access = plan.inputs[number];
-  auto emitAddress = [&](unsigned of) {
-    Value address = emitLinear(builder, loc, access.offset, access.coefficients,
-                               indices[of]);
-    if (access.nonlinear)
-      address = arith::AddIOp::create(
-          builder, loc, address,
-          affine::expandAffineExpr(builder, loc, access.nonlinear, indices[of],
-                                   {}));
-    return address;
-  };
-  if (plan.vectorLoop < 0 ||
-      !isVectorAccess(access, plan.vectorLoop, plan.width))
-    return launch.context.load(builder, loc, access.root, access.elementType,
-                               emitAddress(lane));
-  SmallVector<Value> &vector = vectors[number];
-  if (vector.empty())
-    vector =
-        loadVector(builder, loc, plan.width, access.elementType,
-                   launch.context.buffers.lookup(access.root), emitAddress(0));
-  return vector[lane];
-}
-
-/// Depth 1: what coordinates are made of; 2: what only the value is made of,
-/// which is not needed where the point is another thread's. Coordinates of
-/// neighbours are those of the first.
-void ScatterEmission::defineBody(unsigned lane) {
-  BodyEmitter &body = bodies.emplace_back(op.getBody().front(), launch.context);
-  ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
-  DenseSet<Value> ofCoordinates = findCoordinates(op);
-  for (auto [loop, point] : llvm::enumerate(op.getPointArguments()))
-    body.defineArgument(point, 1, [this, loop = loop, lane](OpBuilder &) {
-      return indices[lane][loop];
-    });
-  for (auto [number, element] : llvm::enumerate(op.getElementArguments()))
-    body.defineArgument(element, ofCoordinates.contains(element) ? 1 : 2,
-                        [this, number = number, lane](OpBuilder &) {
-                          return emitElement(number, lane);
-                        });
-  for (Value value : lane == 0 ? yielded : yielded.take_back(1))
-    body.require(value);
-  body.prepare(2);
-}
-
-LogicalResult ScatterEmission::emitLanes(unsigned depth) {
-  for (BodyEmitter &body : bodies)
-    if (failed(body.emit(builder, depth)))
-      return failure();
-  return success();
-}
-
 /// The thread's points, and the loops over those that it takes in order.
-void ScatterEmission::openPoints() {
+static SmallVector<Value> openPoints(const ScatterPlan &plan,
+                                     LaunchBuilder &launch, Value &rangeBegin) {
+  OpBuilder &builder = launch.builder;
+  ScatterOp op = plan.op;
+  Location loc = op.getLoc();
   auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
   Value rest = openThreads(launch, loc, plan.threads);
   SmallVector<Value> first(op.getNumLoops());
@@ -310,50 +217,35 @@ void ScatterEmission::openPoints() {
       arith::MulIOp::create(builder, loc, rest, index(plan.rangeSize), nsw);
   for (unsigned loop : plan.ordered)
     first[loop] = openLoop(builder, loc, index(0), index(op.getSizes()[loop]));
-  indices.assign(plan.width, first);
-  for (int64_t lane = 1; lane < plan.width; ++lane)
-    indices[lane][plan.vectorLoop] = arith::AddIOp::create(
-        builder, loc, first[plan.vectorLoop], index(lane), nsw);
+  return first;
 }
 
 /// Adds the values of all neighbours to the result.
-void ScatterEmission::emitAddition(ArrayRef<Value> place) {
+static void emitAddition(const ScatterPlan &plan, LaunchBuilder &launch,
+                         ArrayRef<Value> values, ArrayRef<Value> place) {
+  OpBuilder &builder = launch.builder;
+  Location loc = ScatterOp(plan.op).getLoc();
   Value address =
       emitLinear(builder, loc, plan.result.offset, plan.result.strides, place);
-  Value yielded = op.getBody().front().getTerminator()->getOperands().back();
-  Type type = yielded.getType();
-  Value buffer = launch.context.buffers.lookup(plan.result.root);
-  SmallVector<Value> sums;
-  if (plan.width == 1)
-    sums = {launch.context.load(builder, loc, plan.result.root, type, address)};
-  else
-    sums = loadVector(builder, loc, plan.width, type, buffer, address);
-  for (auto [sum, body] : llvm::zip(sums, bodies)) {
-    Value update = body.lookup(yielded);
-    if (isa<FloatType>(type))
-      sum = arith::AddFOp::create(builder, loc, sum, update);
-    else if (isa<ComplexType>(type))
-      sum = complex::AddOp::create(builder, loc, sum, update);
-    else
-      sum = arith::AddIOp::create(builder, loc, sum, update);
-  }
-  if (plan.width == 1)
-    launch.context.store(builder, loc, sums.front(), plan.result.root, address);
-  else
-    storeVector(builder, loc, sums, buffer, address);
+  SmallVector<Value> sums = loadResults(plan, launch, address);
+  for (auto [sum, update] : llvm::zip(sums, values))
+    sum = emitScatterSum(builder, loc, sum, update);
+  storeResults(plan, launch, sums, address);
 }
 
-LogicalResult ScatterEmission::run() {
+LogicalResult remat::cuda::emitScatter(const ScatterPlan &plan,
+                                       LaunchBuilder &launch) {
+  if (plan.list)
+    return emitListedScatter(plan, launch);
+  OpBuilder &builder = launch.builder;
   OpBuilder::InsertionGuard guard(builder);
-  openPoints();
-  for (int64_t lane = 0; lane < plan.width; ++lane)
-    defineBody(lane);
-  if (failed(emitLanes(0)) || failed(emitLanes(1)))
+  Location loc = ScatterOp(plan.op).getLoc();
+  Value rangeBegin;
+  SmallVector<Value> first = openPoints(plan, launch, rangeBegin);
+  ScatterPoints points(plan, launch, first, ScatterPoints::Both);
+  if (failed(points.emitCoordinates()))
     return failure();
-  ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
-  SmallVector<Value> place;
-  for (Value value : yielded.drop_back())
-    place.push_back(bodies.front().lookup(value));
+  SmallVector<Value> place = points.getCoordinates();
   if (plan.rangeDim >= 0) {
     Value distance =
         arith::SubIOp::create(builder, loc, place[plan.rangeDim], rangeBegin);
@@ -362,13 +254,8 @@ LogicalResult ScatterEmission::run() {
                                  distance,
                                  emitIndex(builder, loc, plan.rangeSize)));
   }
-  if (failed(emitLanes(2)))
+  if (failed(points.emitValues()))
     return failure();
-  emitAddition(place);
+  emitAddition(plan, launch, points.getValues(), place);
   return success();
-}
-
-LogicalResult remat::cuda::emitScatter(const ScatterPlan &plan,
-                                       LaunchBuilder &launch) {
-  return ScatterEmission(plan, launch).run();
 }

@@ -9,6 +9,11 @@
 // part. A dimension whose coordinate is itself an index of the points is
 // divided by that index, the first of the others in ranges.
 //
+// Where the other coordinates are the same for all of what is divided by an
+// index, as the row of an embedding is for all of its columns, the threads of a
+// block own a range together. They look for its points side by side, list them
+// in order, and each adds what all that is listed has for its own columns.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TARGET_CUDA_SCATTEREMITTER_H
@@ -19,7 +24,20 @@
 #include "remat/Codegen/LoopNest.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include <optional>
+
 namespace remat::cuda {
+
+/// How the threads of a block share a range.
+struct ScatterLists {
+  /// Groups of neighbouring points that a block has side by side, and how many
+  /// blocks share a range for that.
+  int64_t columns = 1, parts = 1;
+  /// Threads that have the same columns. Each adds to other rows of the range.
+  int64_t slots = 1;
+  /// Threads of a block.
+  int64_t threads = 1;
+};
 
 struct ScatterPlan {
   ScatterOp op;
@@ -39,8 +57,9 @@ struct ScatterPlan {
   /// The owned loop of which a thread has `width` neighbouring points, or -1.
   int vectorLoop = -1;
   int64_t width = 1;
-  /// Threads in all.
+  /// Threads in all, if each has a range of its own.
   int64_t threads = 1;
+  std::optional<ScatterLists> list;
   bool isEmpty = false;
 };
 
@@ -50,6 +69,14 @@ mlir::FailureOr<ScatterPlan> planScatter(ScatterOp op);
 /// as 16 bytes hold.
 void emitScatterFill(const ScatterPlan &plan, LaunchBuilder &launch);
 int64_t countFillThreads(const ScatterPlan &plan);
+
+/// The blocks that add the points, and the threads of each.
+std::pair<int64_t, int64_t> countScatterThreads(const ScatterPlan &plan);
+
+/// Lets blocks share ranges, if the points have coordinates for that.
+std::optional<ScatterLists> planLists(ScatterPlan &plan);
+llvm::LogicalResult emitListedScatter(const ScatterPlan &plan,
+                                      LaunchBuilder &launch);
 
 /// Adds all points to the result.
 llvm::LogicalResult emitScatter(const ScatterPlan &plan, LaunchBuilder &launch);

@@ -219,6 +219,14 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
       LLVM::CallOp::create(at, op->getLoc(), TypeRange(), barrierName,
                            ValueRange());
       op->erase();
+    } else if (isa<NVVM::SyncWarpOp>(op)) {
+      // An exchange of nothing.
+      together.insert(launch.function);
+      Value zero =
+          LLVM::ConstantOp::create(at, op->getLoc(), at.getI32IntegerAttr(0));
+      LLVM::CallOp::create(at, op->getLoc(), at.getI32Type(), shuffleName,
+                           ValueRange{zero, zero});
+      op->erase();
     } else if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op)) {
       // Threads of whole warps exchange words by the bits of their numbers.
       together.insert(launch.function);

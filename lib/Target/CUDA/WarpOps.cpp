@@ -55,6 +55,12 @@ Value remat::cuda::emitShuffleXor(OpBuilder &builder, Location loc, Value value,
   return value;
 }
 
+void remat::cuda::emitWarpBarrier(OpBuilder &builder, Location loc) {
+  Value all =
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1));
+  NVVM::SyncWarpOp::create(builder, loc, all);
+}
+
 Value remat::cuda::emitOpaque(OpBuilder &builder, Location loc, Value index) {
   Type i32 = builder.getI32Type();
   Value word = arith::IndexCastUIOp::create(builder, loc, i32, index);

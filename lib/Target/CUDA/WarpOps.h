@@ -20,6 +20,10 @@ constexpr int64_t warpSize = 32;
 mlir::Value emitShuffleXor(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, int64_t distance);
 
+/// Waits for all threads of the warp: what they have written before it, all of
+/// them read behind it.
+void emitWarpBarrier(mlir::OpBuilder &builder, mlir::Location loc);
+
 /// The same number, an index below 2^32, of which nothing is known: what is
 /// computed from it stays where it is. Else the addresses of all steps of a
 /// loop would be computed before it, and take more registers than there are.
@@ -81,6 +85,7 @@ void emitCopyWait(mlir::OpBuilder &builder, mlir::Location loc,
                   int64_t pending);
 
 /// Loads the NVVM dialect, for `emitTensorCore`.
+/// Loads the NVVM dialect, for what is above.
 void loadWarpDialects(mlir::MLIRContext *context);
 
 } // namespace remat::cuda

@@ -59,9 +59,10 @@ func.func private @rows(%x: tensor<64x64xf32>) -> tensor<64xf32> attributes {rem
 // CHECK: gpu.barrier
 // CHECK: vector.store {{.*}} {alignment = 32 : i64} : {{.*}} vector<4xf64>
 // CHECK-LABEL: gpu.func @columns_1
-// CHECK-NOT: gpu.barrier
-// CHECK: vector.load {{.*}} {alignment = 32 : i64} : {{.*}} vector<4xf64>
+// CHECK: vector.load {{.*}} {alignment = 16 : i64} : {{.*}} vector<2xf64>
 // CHECK: arith.addf {{.*}} : f64
+// CHECK: gpu.barrier
+// CHECK: vector.store {{.*}} : {{.*}} vector<2xf32>
 func.func private @columns(%x: tensor<65536x32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<32xf32>

@@ -1,0 +1,80 @@
+//===- ScatterPoints.h - points of a scatter and what they add --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TARGET_CUDA_SCATTERPOINTS_H
+#define REMAT_LIB_TARGET_CUDA_SCATTERPOINTS_H
+
+#include "ScatterEmitter.h"
+
+#include "remat/Codegen/BodyEmitter.h"
+
+#include <deque>
+
+namespace remat::cuda {
+
+/// What the coordinates of a point are made of: those of all dimensions that
+/// `counts` holds for.
+llvm::DenseSet<mlir::Value>
+findCoordinates(ScatterOp op, llvm::function_ref<bool(unsigned)> counts);
+
+/// A point, or as many neighbouring ones as a thread has.
+class ScatterPoints {
+public:
+  enum Needs { Coordinates = 1, Values = 2, Both = 3 };
+
+  /// `first` are the indices of the first of them, by loop.
+  ScatterPoints(const ScatterPlan &plan, LaunchBuilder &launch,
+                llvm::ArrayRef<mlir::Value> first, Needs needs);
+  ScatterPoints(const ScatterPoints &) = delete;
+
+  /// Emits the coordinates, which neighbours share but for one.
+  llvm::LogicalResult emitCoordinates();
+  /// Of the first of them, by dimension.
+  llvm::SmallVector<mlir::Value> getCoordinates();
+  /// Emits what they add. Without coordinates, what both are made of is emitted
+  /// here.
+  llvm::LogicalResult emitValues();
+  llvm::SmallVector<mlir::Value> getValues();
+
+private:
+  void defineBody(unsigned lane);
+  mlir::Value emitElement(unsigned number, unsigned lane);
+  llvm::LogicalResult emitDepth(unsigned depth);
+
+  const ScatterPlan &plan;
+  ScatterOp op;
+  LaunchBuilder &launch;
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  const Needs needs;
+  /// One for each of the neighbouring points, and where that is.
+  std::deque<BodyEmitter> bodies;
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> indices;
+  /// What was read of inputs for all of them.
+  llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Value>> vectors;
+};
+
+/// The indices of loops of these sizes, of which the last is the fastest, from
+/// one number.
+llvm::SmallVector<mlir::Value> splitNumber(mlir::OpBuilder &builder,
+                                           mlir::Location loc,
+                                           mlir::Value number,
+                                           llvm::ArrayRef<int64_t> sizes);
+
+/// What neighbours have in the result, `address` being the first of them.
+llvm::SmallVector<mlir::Value> loadResults(const ScatterPlan &plan,
+                                           LaunchBuilder &launch,
+                                           mlir::Value address);
+void storeResults(const ScatterPlan &plan, LaunchBuilder &launch,
+                  llvm::ArrayRef<mlir::Value> values, mlir::Value address);
+
+/// The sum of what was there and what a point adds.
+mlir::Value emitScatterSum(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value sum, mlir::Value update);
+
+} // namespace remat::cuda
+
+#endif // REMAT_LIB_TARGET_CUDA_SCATTERPOINTS_H
