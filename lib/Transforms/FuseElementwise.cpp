@@ -12,8 +12,10 @@
 
 #include "Tuning.h"
 
+#include "remat/Codegen/LoopNest.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/TargetFacts.h"
 #include "remat/Transforms/FuseElementwise.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
@@ -153,11 +155,47 @@ static bool isNarrowing(linalg::GenericOp op) {
   return source.getDefiningOp() && hasOneReader(source);
 }
 
+/// Whether it takes less time on the target if all users of `op` compute it:
+/// the result is neither written nor read, and arithmetic is that of each user.
+/// A GELU and its derivative have a tanh each where memory is slow beside it.
+static bool sparesTime(linalg::GenericOp op, int64_t points) {
+  int64_t users = llvm::range_size(op->getUses()), added = 0, cost = 0;
+  if (users > FusionTuning::maxComputingUsers)
+    return false;
+  SmallVector<Value> large = getLargeInputs(op);
+  auto getBytes = [](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return isBufferType(type) ? getBufferBytes(type) : 0;
+  };
+  for (OpOperand &use : op->getUses()) {
+    if (getBackwardLevel(use.getOwner()) != getBackwardLevel(op))
+      return false;
+    for (Value tensor : large)
+      added += isReadWith(tensor, use) ? 0 : getBytes(tensor);
+  }
+  for (Operation &inner : op.getBody()->without_terminator())
+    cost += codegen::getOpCost(&inner);
+  // The operands of all of them are there until the last has run.
+  int64_t result = getBytes(op.getResult(0));
+  if (added > result)
+    return false;
+  TargetAttr target = getTargetFacts(op);
+  double traffic = static_cast<double>((users + 1) * result - added) /
+                   static_cast<double>(target.getBandwidth());
+  double arithmetic = static_cast<double>(points) *
+                      static_cast<double>(cost * (users - 1)) /
+                      static_cast<double>(target.getLoopFlops());
+  return traffic > FusionTuning::leastGain * arithmetic;
+}
+
 /// Whether all users of `op` can do without its result at no cost in memory
-/// traffic: centering in a normalization, for instance.
-static bool isAbsorbed(linalg::GenericOp op) {
+/// traffic: centering in a normalization, for instance; or, once it is known
+/// who reads it, at no cost in time.
+static bool isAbsorbed(linalg::GenericOp op, bool keepNarrow) {
   int64_t size = getBodySize(op);
-  if (size > FusionTuning::maxSparingSize || !hasCheapBody(op) ||
+  bool isCheap = hasCheapBody(op);
+  if (size > FusionTuning::maxSparingSize || (!isCheap && keepNarrow) ||
+      op.getNumReductionLoops() != 0 || op.hasIndexSemantics() ||
       !llvm::hasNItemsOrLess(op->getUsers(), FusionTuning::maxUsers))
     return false;
   int64_t points = getNumPoints(op);
@@ -173,9 +211,11 @@ static bool isAbsorbed(linalg::GenericOp op) {
                });
       }))
     return false;
-  return (size <= FusionTuning::maxCheapSize &&
-          getLargeInputs(op).size() <= 1) ||
-         sparesTraffic(op, points);
+  if (isCheap &&
+      ((size <= FusionTuning::maxCheapSize && getLargeInputs(op).size() <= 1) ||
+       sparesTraffic(op, points)))
+    return true;
+  return !keepNarrow && sparesTime(op, points);
 }
 
 /// Whether `op` adds up tensors and does nothing else.
@@ -237,7 +277,7 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
   if ((keepNarrow || isReadMore) && isNarrowing(producer))
     return false;
   return (isOnlyUse || isLayout(producer) || isMask(producer) ||
-          isAbsorbed(producer)) &&
+          isAbsorbed(producer, keepNarrow)) &&
          isMemoryEffectFree(producer);
 }
 

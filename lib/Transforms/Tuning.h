@@ -46,6 +46,10 @@ struct FusionTuning {
   /// More users than this are not asked what they read: each of them would ask
   /// for all of them.
   static constexpr unsigned maxUsers = 256;
+  /// Users that compute for themselves what takes time, and by how much what
+  /// they do not read has to take longer. Estimates of arithmetic are rough.
+  static constexpr int64_t maxComputingUsers = 4;
+  static constexpr double leastGain = 2;
 };
 
 /// `remat-pick-early`.

@@ -638,6 +638,8 @@ def FuseElementwisePass
     * it only moves data or casts it (then with any number of users), or
     * it is a few additions, products and comparisons, and its users together
       read no more when each computes it than they read and it writes now, or
+    * by the speeds of the target, its users take much less time to compute it
+      than to read it, and read it without more memory, or
     * it reads no tensor and is small, as a mask made from indices is.
 
     Reshapes between the two are moved out of the way. Contractions, convolutions,
@@ -650,6 +652,8 @@ def FuseElementwisePass
     several operations read it: it is then what is kept. With `keep-narrow`, it
     does wherever it is read, as differentiation may add readers.
   }];
+  // The facts of a target that no attribute names.
+  let dependentDialects = ["::remat::RematDialect"];
   let options = [
     Option<"keepNarrow", "keep-narrow", "bool", /*default=*/"false",
            "Leave casts to fewer bytes by themselves">
