@@ -312,7 +312,6 @@ int cublasLtMatmulAlgoGetHeuristic(void *, void *description, void *a, void *,
       {made.rows, made.columns,
        described.transposes[0] ? first.rows : first.columns});
   lastPrepared = described.epilogue;
-  const auto &made = *static_cast<Layout *>(result);
   size_t needed = countNeededBytes(described, made);
   if ((type != 0 && type != 1) || !takes(described, made) ||
       needed > given.workspaceBytes)
