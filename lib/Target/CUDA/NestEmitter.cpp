@@ -337,6 +337,23 @@ LogicalResult NestEmitter::emitPointwise(Value number, int64_t rounds) {
   return success();
 }
 
+/// The only point, by all threads; the first stores it.
+LogicalResult NestEmitter::emitOnePoint() {
+  createPoints(/*rounds=*/1);
+  definePoint(0);
+  splitIndex(emitIndex(builder, loc, 0), parallel, points.front().indices);
+  for (unsigned depth : {0, 1, 2})
+    if (failed(emitPoints(depth)))
+      return failure();
+  for (Value yielded : nest.body->getTerminator()->getOperands())
+    known.push_back(points.front().body.lookup(yielded));
+  openIf(builder, loc,
+         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                               launch.thread, emitIndex(builder, loc, 0)));
+  emitStores();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Grid and block
 //===----------------------------------------------------------------------===//
@@ -419,8 +436,21 @@ LogicalResult NestEmitter::emitVectorsInBlock() {
       openLoop(builder, loc, first, index(plan.vectors), launch.threads));
 }
 
+bool NestEmitter::isKnownToAll() const {
+  if (hasChecks(nest) || llvm::any_of(nest.loops, [](const Loop &loop) {
+        return !loop.isOpen() && (loop.begin || loop.end);
+      }))
+    return false;
+  if (plan.kind == NestPlan::Pointwise)
+    return plan.vectors == 1 && plan.width == 1;
+  return plan.kind == NestPlan::Sum && plan.results == 1 && plan.splits == 1 &&
+         plan.lanesAreNeighbours && plan.lanes == launch.threads &&
+         accumulators.size() == nest.outputs.size();
+}
+
 LogicalResult NestEmitter::emitInBlock() {
   OpBuilder::InsertionGuard guard(builder);
+  known.clear();
   auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
   switch (plan.kind) {
   case NestPlan::Empty:
@@ -432,6 +462,8 @@ LogicalResult NestEmitter::emitInBlock() {
                                  launch.thread, index(0)));
     return emitSerial();
   case NestPlan::Pointwise:
+    if (isKnownToAll())
+      return emitOnePoint();
     if (failed(emitVectorsInBlock()))
       return failure();
     if (plan.tails == 0)

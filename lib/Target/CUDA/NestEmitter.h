@@ -135,6 +135,10 @@ public:
   void setFirst(mlir::Value value) { isFirst = value; }
   /// All of the nest by the block. The caller puts barriers around.
   llvm::LogicalResult emitInBlock();
+  /// Whether all threads of the block compute the only element of each result.
+  bool isKnownToAll() const;
+  /// Then, once it is emitted, these elements.
+  llvm::ArrayRef<mlir::Value> getKnown() const { return known; }
 
   /// Blocks of the grid that the plan wants.
   static int64_t countBlocks(const NestPlan &plan, int64_t threads);
@@ -180,6 +184,7 @@ private:
   void emitFills(mlir::Value first, int64_t step);
   llvm::LogicalResult emitPointwise(mlir::Value number, int64_t rounds = 1);
   llvm::LogicalResult emitVectorsInBlock();
+  llvm::LogicalResult emitOnePoint();
   mlir::Value emitStaged(mlir::Value tile, mlir::Type type, unsigned lane);
   void splitTiles();
   std::pair<mlir::Value, mlir::Value> openTile(int64_t width,
@@ -223,6 +228,7 @@ private:
   llvm::SmallVector<unsigned> parallel, reductions;
 
   mlir::Value isFirst;
+  llvm::SmallVector<mlir::Value> known;
 
   /// While emitting: the points, neighbours one after the other and round after
   /// round, and how many of them are emitted.

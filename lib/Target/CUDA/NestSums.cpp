@@ -405,6 +405,13 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
   widenSums(types, sums);
   if (plan.lanes != 1)
     emitTree(sums, lane, slots);
+  if (isKnownToAll()) {
+    known.resize(nest.outputs.size());
+    for (auto [accumulator, sum] : llvm::zip(accumulators, sums))
+      known[accumulator.output] =
+          convertFloat(builder, loc, sum,
+                       nest.outputs[accumulator.output].elementType);
+  }
   openIf(builder, loc,
          arith::AndIOp::create(builder, loc, isValid, isFirstLane));
   if (plan.splits == 1) {

@@ -338,6 +338,9 @@ private:
   void emitZeros(const RowStep &step);
   void emitStarts();
   void setTile(Value number);
+  LogicalResult emitTileStep(const RowStep &step);
+  void wait();
+  LogicalResult emitRowStep(const RowStep &step, bool isLast);
   LogicalResult emitSteps();
   LogicalResult emitTiles();
 
@@ -349,6 +352,10 @@ private:
   Location loc;
   RowPosition position;
   Value runInUnit;
+  /// Of a row, by its buffer: the element that all threads know.
+  DenseMap<Value, Value> known;
+  /// The buffers that were written and read since the last barrier.
+  DenseSet<Value> written, read;
 };
 
 } // namespace
@@ -411,11 +418,75 @@ void RowEmission::setTile(Value number) {
                                                index(schedule.runRows));
 }
 
-/// A step that is no contraction, by all threads of the team.
-static LogicalResult emitInBlock(LaunchBuilder &launch, LoopNest nest,
-                                 bool readsAhead = false) {
-  NestPlan plan = planForBlock(nest, launch.threads, readsAhead);
+/// A step that is no contraction, by all threads of the block.
+static LogicalResult emitInBlock(LaunchBuilder &launch, LoopNest nest) {
+  NestPlan plan = planForBlock(nest, launch.threads);
   return NestEmitter(std::move(nest), plan, launch).emitInBlock();
+}
+
+/// The step of a contraction, or of any other kind, on a tile of rows.
+LogicalResult RowEmission::emitTileStep(const RowStep &step) {
+  LoopNest nest;
+  if (step.isContraction) {
+    TileMatmul product = open(step, nest);
+    emitTileMatmul(launch, step.op->getLoc(), product, nest,
+                   schedule.runRows % schedule.blockRows == 0);
+    return success();
+  }
+  nest = schedule.openRows(builder, step, position);
+  // The rows of a tile are as many as it can have.
+  for (Loop &loop : nest.loops)
+    if (loop.begin)
+      loop.size = schedule.blockRows;
+  return emitInBlock(launch, std::move(nest));
+}
+
+/// Waits for what the other threads of the team have done since the last
+/// barrier.
+void RowEmission::wait() {
+  launch.emitBarrier(loc);
+  written.clear();
+  read.clear();
+}
+
+/// A step on one row. What all threads know of the row, such as a sum, they
+/// keep in registers, and nobody waits for it.
+LogicalResult RowEmission::emitRowStep(const RowStep &step, bool isLast) {
+  LoopNest nest = schedule.openRows(builder, step, position);
+  DenseSet<Value> reads;
+  for (Access &access : nest.inputs) {
+    if (Value value = known.lookup(access.root)) {
+      access.scalar = value;
+      continue;
+    }
+    reads.insert(access.root);
+  }
+  bool hasLoads = false;
+  step.op->walk([&](memref::LoadOp) { hasLoads = true; });
+  bool mustWait = hasLoads && !written.empty();
+  for (Value root : reads)
+    mustWait |= written.contains(root);
+  for (const Access &access : nest.outputs)
+    mustWait |= written.contains(access.root) || read.contains(access.root);
+  if (mustWait)
+    wait();
+  SmallVector<Value> roots;
+  for (const Access &access : nest.outputs)
+    roots.push_back(access.root);
+  NestPlan nestPlan = planForBlock(nest, launch.threads, /*readsAhead=*/true);
+  NestEmitter emitter(std::move(nest), nestPlan, launch);
+  if (failed(emitter.emitInBlock()))
+    return failure();
+  for (Value root : roots)
+    known.erase(root);
+  for (auto [root, value] : llvm::zip(roots, emitter.getKnown()))
+    if (cast<MemRefType>(root.getType()).getNumElements() == schedule.numRows)
+      known[root] = value;
+  read.insert_range(reads);
+  written.insert_range(roots);
+  if (!isLast && emitter.getKnown().empty())
+    wait();
+  return success();
 }
 
 LogicalResult RowEmission::emitSteps() {
@@ -424,22 +495,18 @@ LogicalResult RowEmission::emitSteps() {
       return failure();
   if (!plan.factors.empty())
     launch.emitBarrier(loc);
+  bool areRows = schedule.blockRows == 0 &&
+                 llvm::none_of(schedule.steps, [](const RowStep &step) {
+                   return step.isContraction;
+                 });
   for (const RowStep &step : schedule.steps) {
-    if (step.isContraction) {
-      LoopNest nest;
-      TileMatmul product = open(step, nest);
-      emitTileMatmul(launch, step.op->getLoc(), product, nest,
-                     schedule.runRows % schedule.blockRows == 0);
-    } else {
-      LoopNest nest = schedule.openRows(builder, step, position);
-      // The rows of a tile are as many as it can have.
-      for (Loop &loop : nest.loops)
-        if (loop.begin)
-          loop.size = schedule.blockRows;
-      if (failed(emitInBlock(launch, std::move(nest),
-                             /*readsAhead=*/schedule.blockRows == 0)))
+    if (areRows) {
+      if (failed(emitRowStep(step, &step == &schedule.steps.back())))
         return failure();
+      continue;
     }
+    if (failed(emitTileStep(step)))
+      return failure();
     launch.emitBarrier(loc);
   }
   return success();
