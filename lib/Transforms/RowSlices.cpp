@@ -124,8 +124,14 @@ bool RowSlicer::chooseSlices() {
   return false;
 }
 
-/// Whether what is cut out and put together again is little beside what is
-/// never there as a whole: the contraction, or in phases all that is wide.
+static bool isNarrow(Value value) {
+  Type element = getElementTypeOrSelf(value);
+  return element.isF16() || element.isBF16();
+}
+
+/// Whether what is cut out and put together again, and the wider halves of sums
+/// that add up in f32, are little beside what is never there as a whole: the
+/// contraction, or in phases all that is wide.
 bool RowSlicer::isWorthwhile() {
   int64_t copied = 0, spared = 0;
   for (Operation *op : llvm::make_first_range(members)) {
@@ -138,9 +144,12 @@ bool RowSlicer::isWorthwhile() {
                        [&](int64_t loop) { return map.isFunctionOfDim(loop); }))
         copied += getBufferBytes(input->get());
     }
-    if (!sums.contains(op))
-      for (Value result : op->getResults())
+    for (Value result : op->getResults()) {
+      if (!sums.contains(op))
         (isWide(result) ? spared : copied) += getBufferBytes(result);
+      else if (isNarrow(result))
+        copied += getBufferBytes(result);
+    }
   }
   return 2 * copied <= (inPhases ? spared : wideBytes);
 }
@@ -232,11 +241,6 @@ void RowSlicer::shiftIndices(Operation *op, Operation *clone, int64_t slice,
       for (OpOperand *use : uses)
         use->set(row);
     }
-}
-
-static bool isNarrow(Value value) {
-  Type element = getElementTypeOrSelf(value);
-  return element.isF16() || element.isBF16();
 }
 
 /// The product `op` of other operands, which adds up in f32.
