@@ -312,14 +312,14 @@ int cublasLtMatmulAlgoGetHeuristic(void *, void *description, void *a, void *,
       {made.rows, made.columns,
        described.transposes[0] ? first.rows : first.columns});
   lastPrepared = described.epilogue;
-  size_t needed = countNeededBytes(described, made);
+  size_t needed = std::max(countNeededBytes(described, made),
+                           fakecuda::getLibrary().workspaceBytes);
   if ((type != 0 && type != 1) || !takes(described, made) ||
       needed > given.workspaceBytes)
     return notSupported;
   *choice = {};
   choice->algorithm[0] = fakecuda::getLibrary().algorithm;
-  choice->workspaceBytes =
-      std::max(needed, fakecuda::getLibrary().workspaceBytes);
+  choice->workspaceBytes = needed;
   *count = 1;
   return 0;
 }

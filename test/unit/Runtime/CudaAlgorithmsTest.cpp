@@ -110,6 +110,23 @@ TEST_F(CudaAlgorithmsTest, AnotherStepMakesTheSameChoices) {
   EXPECT_EQ(getAlgorithms(same), algorithms);
 }
 
+// The library may want more workspace than was planned. Then it has one that
+// the step lends, also where the choices of such a step are given.
+TEST_F(CudaAlgorithmsTest, MoreWorkspaceThanPlanned) {
+  constexpr uint64_t lentBytes = 32 << 20;
+  fakecuda::getLibrary().workspaceBytes = 64;
+  std::string algorithms = choose();
+  CudaStep same(makeMatmuls({4}), with(algorithms));
+  ASSERT_EQ(same.loaded, REMAT_OK) << same.message;
+  EXPECT_EQ(same.stats().degraded_calls, 2u);
+  EXPECT_EQ(runMatmuls(same, {4}), (std::vector<uint64_t>{7, 7}));
+  fakecuda::getLibrary().workspaceBytes = lentBytes + 1;
+  CudaStep none(makeMatmuls({4}));
+  EXPECT_EQ(none.loaded, REMAT_LIBRARY_ERROR);
+  EXPECT_NE(none.message.find("with 0 bytes of workspace"), std::string::npos)
+      << none.message;
+}
+
 // What is not known is chosen, and known from then on.
 TEST_F(CudaAlgorithmsTest, ChoicesAreAdded) {
   std::string algorithms = choose();
