@@ -188,10 +188,10 @@ int CudaStep::findDevice(const void *data) {
   int attributes[] = {pointerMemoryType, pointerDevice};
   void *values[] = {&type, &place};
   // Memory of the host that the driver does not know is no error to it.
-  bool isOnOne = data &&
-                 driver.PointerGetAttributes(2, attributes, values,
-                                             toDevice(data)) == 0 &&
-                 type == memoryOfDevice;
+  bool isOnOne =
+      data &&
+      driver.PointerGetAttributes(2, attributes, values, toDevice(data)) == 0 &&
+      type == memoryOfDevice;
   return isOnOne ? place : -1;
 }
 

@@ -395,9 +395,9 @@ int64_t remat::cuda::getDeviceWorkspaceBytes(const LibraryCall &call) {
     return 0;
   // An algorithm that is proposed for other extents may want some bytes for its
   // schedule, and is refused without them.
-  int64_t bytes = std::max({countSplitBytes(*matmul),
-                            countColumnSumBytes(*matmul),
-                            int64_t(isOdd(*matmul, call) ? 256 : 0)});
+  int64_t bytes =
+      std::max({countSplitBytes(*matmul), countColumnSumBytes(*matmul),
+                int64_t(isOdd(*matmul, call) ? 256 : 0)});
   return llvm::alignTo(bytes, uint64_t(256));
 }
 

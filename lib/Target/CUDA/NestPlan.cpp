@@ -276,7 +276,13 @@ static void chooseRounds(const LoopNest &nest, int64_t threads,
       isSum ? plan.splitSteps() / plan.lanes : plan.vectors / threads;
   int64_t size = llvm::range_size(nest.body->without_terminator());
   int64_t most = maxRoundOps / std::max<int64_t>(size * plan.width, 1);
-  plan.rounds = std::clamp<int64_t>(std::min(trips, most), 1, mostVectors);
+  most = std::clamp<int64_t>(std::min(trips, most), 1, mostVectors);
+  // What is left of the last round is read one by one where threads have
+  // different numbers of vectors.
+  plan.rounds = most;
+  for (int64_t fewer = most; 2 * fewer > most; --fewer)
+    if (trips % fewer < trips % plan.rounds)
+      plan.rounds = fewer;
 }
 
 NestPlan remat::cuda::planForBlock(const LoopNest &nest, int64_t threads,

@@ -408,9 +408,8 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
   if (isKnownToAll()) {
     known.resize(nest.outputs.size());
     for (auto [accumulator, sum] : llvm::zip(accumulators, sums))
-      known[accumulator.output] =
-          convertFloat(builder, loc, sum,
-                       nest.outputs[accumulator.output].elementType);
+      known[accumulator.output] = convertFloat(
+          builder, loc, sum, nest.outputs[accumulator.output].elementType);
   }
   openIf(builder, loc,
          arith::AndIOp::create(builder, loc, isValid, isFirstLane));

@@ -46,19 +46,18 @@ static unsigned countRowDims(OpOperand &operand, int64_t numRows) {
   return count == numRows ? rows.size() : 0;
 }
 
-/// Copies the rows of `argument`, of which the first dimensions are rows,
-/// before `first`.
-static Value copyRows(BlockArgument argument, unsigned rowDims,
-                      Operation *first) {
+/// Copies `rows`, whose first dimensions are rows, before `first`.
+static Value copyRows(Value rows, unsigned rowDims, Operation *first) {
   OpBuilder builder(first);
   Location loc = first->getLoc();
-  auto type = cast<MemRefType>(argument.getType());
-  Value copy = memref::AllocOp::create(builder, loc, type);
+  auto type = cast<MemRefType>(rows.getType());
+  Value copy = memref::AllocOp::create(
+      builder, loc, MemRefType::get(type.getShape(), type.getElementType()));
   AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
   SmallVector<utils::IteratorType> loops(type.getRank(),
                                          utils::IteratorType::parallel);
   auto op = linalg::GenericOp::create(
-      builder, loc, ValueRange(argument), ValueRange(copy),
+      builder, loc, ValueRange(rows), ValueRange(copy),
       ArrayRef<AffineMap>{map, map}, loops,
       [](OpBuilder &inner, Location loc, ValueRange values) {
         linalg::YieldOp::create(inner, loc, values.front());
@@ -68,12 +67,33 @@ static Value copyRows(BlockArgument argument, unsigned rowDims,
   return copy;
 }
 
+/// The arguments that nothing writes, and parts of them, such as rows without
+/// the gaps between them.
+static SmallVector<Value> findArguments(func::FuncOp function) {
+  SmallVector<Value> found;
+  for (BlockArgument argument : function.getArguments()) {
+    SmallVector<Value> values = {argument};
+    bool isRead = isa<MemRefType>(argument.getType());
+    for (size_t i = 0; i < values.size() && isRead; ++i)
+      for (OpOperand &use : values[i].getUses()) {
+        auto view = dyn_cast<memref::SubViewOp>(use.getOwner());
+        auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
+        isRead &= view || (generic && generic.isDpsInput(&use));
+        if (view)
+          values.push_back(view);
+      }
+    if (isRead)
+      llvm::append_range(found, values);
+  }
+  return found;
+}
+
 int64_t remat::cuda::stageRows(func::FuncOp function, int64_t numRows,
                                int64_t maxBytes) {
   int64_t staged = 0;
-  for (BlockArgument argument : function.getArguments()) {
-    auto type = dyn_cast<MemRefType>(argument.getType());
-    if (!type || !type.getLayout().isIdentity() || numRows == 0)
+  for (Value argument : findArguments(function)) {
+    auto type = cast<MemRefType>(argument.getType());
+    if (!type.hasStaticShape() || numRows == 0)
       continue;
     int64_t elements = type.getNumElements() / numRows;
     int64_t bytes = elements * getElementBytes(type.getElementType());
@@ -81,10 +101,7 @@ int64_t remat::cuda::stageRows(func::FuncOp function, int64_t numRows,
       continue;
     SmallVector<OpOperand *> reads;
     unsigned rowDims = 0;
-    bool isWritten = false;
     for (OpOperand &use : argument.getUses()) {
-      auto generic = dyn_cast<linalg::GenericOp>(use.getOwner());
-      isWritten |= !generic || !generic.isDpsInput(&use);
       unsigned dims = countRowDims(use, numRows);
       if (dims == 0 || (rowDims != 0 && dims != rowDims))
         continue;
@@ -100,7 +117,7 @@ int64_t remat::cuda::stageRows(func::FuncOp function, int64_t numRows,
       if (!first || reader->isBeforeInBlock(first))
         first = reader;
     }
-    if (readers.size() < 2 || isWritten)
+    if (readers.size() < 2)
       continue;
     Value copy = copyRows(argument, rowDims, first);
     for (OpOperand *read : reads)

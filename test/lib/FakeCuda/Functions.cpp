@@ -206,8 +206,10 @@ int cuPointerGetAttributes(unsigned count, int *attributes, void **values,
   for (unsigned i = 0; i < count; ++i)
     switch (attributes[i]) {
     case 2:
-      *static_cast<unsigned *>(values[i]) =
-          !isKnown ? 0 : block->kind == MemoryKind::Device ? 2 : 1;
+      *static_cast<unsigned *>(values[i]) = !isKnown ? 0
+                                            : block->kind == MemoryKind::Device
+                                                ? 2
+                                                : 1;
       break;
     case 9:
       *static_cast<int *>(values[i]) = isKnown ? block->device : -2;
