@@ -311,14 +311,15 @@ MatmulAlgorithm Matmul::getAlgorithm() const {
   return algorithm;
 }
 
-/// What was chosen before, if the library takes it for this description.
+/// What was chosen before, if the library takes it for this description. What
+/// it says of the workspace is no more than what the algorithm can use: one
+/// that was proposed for less does with that.
 bool Matmul::take(const MatmulAlgorithm &stored, uint64_t workspaceBytes,
                   std::string &error) {
   Algorithm algorithm;
   std::copy(std::begin(stored.data), std::end(stored.data), algorithm.data);
   Status status = check(algorithm, choice);
-  uint64_t needed =
-      std::max<uint64_t>(stored.workspaceBytes, choice.workspaceBytes);
+  uint64_t needed = stored.workspaceBytes;
   bool isTaken = status == 0 && choice.status == 0 && needed <= workspaceBytes;
   choice.algorithm = algorithm;
   choice.workspaceBytes = needed;
@@ -415,15 +416,11 @@ bool Matmul::chooseByRoundedExtents(const MatmulLimits &limits,
     return false;
   for (int i = 0; i < count; ++i) {
     Choice found = {};
-    if (choices[i].status != 0 || check(choices[i].algorithm, found) != 0 ||
-        found.status != 0)
+    if (choices[i].status != 0 ||
+        choices[i].workspaceBytes > limits.workspaceBytes ||
+        check(choices[i].algorithm, found) != 0 || found.status != 0)
       continue;
-    found.algorithm = choices[i].algorithm;
-    found.workspaceBytes =
-        std::max(found.workspaceBytes, choices[i].workspaceBytes);
-    if (found.workspaceBytes > limits.workspaceBytes)
-      continue;
-    choice = found;
+    choice = choices[i];
     return true;
   }
   return false;

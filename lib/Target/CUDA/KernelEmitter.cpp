@@ -338,15 +338,6 @@ LibraryCallRef remat::cuda::matchDeviceCall(func::FuncOp kernel) {
   return matmul && remat_matmul_suits_cuda(matmul) ? call : LibraryCallRef();
 }
 
-/// Whether an extent of a large matmul is no multiple of 16 bytes of f16 or
-/// bf16.
-static bool isOdd(const remat_matmul &matmul, const LibraryCall &call) {
-  constexpr int64_t granule = 8, leastFlops = 1'000'000'000;
-  return (matmul.m % granule != 0 || matmul.n % granule != 0 ||
-          matmul.k % granule != 0) &&
-         call.countFlops() >= leastFlops;
-}
-
 /// Where a matmul has few tiles and long sums, the library lets several blocks
 /// share a tile, which leave partial sums.
 static int64_t countSplitBytes(const remat_matmul &matmul) {
@@ -393,11 +384,8 @@ int64_t remat::cuda::getDeviceWorkspaceBytes(const LibraryCall &call) {
   const remat_matmul *matmul = call.getMatmul();
   if (!matmul)
     return 0;
-  // An algorithm that is proposed for other extents may want some bytes for its
-  // schedule, and is refused without them.
   int64_t bytes =
-      std::max({countSplitBytes(*matmul), countColumnSumBytes(*matmul),
-                int64_t(isOdd(*matmul, call) ? 256 : 0)});
+      std::max(countSplitBytes(*matmul), countColumnSumBytes(*matmul));
   return llvm::alignTo(bytes, uint64_t(256));
 }
 

@@ -166,9 +166,17 @@ TEST_F(CudaAlgorithmsTest, OtherMachinesRefuseThem) {
   fakecuda::getLibrary().most = 6;
   expectStale(algorithms, "cuBLASLt does not take the stored algorithm of a "
                           "matmul of 4 x 4 by 4 x 4 elements with 0 bytes");
-  fakecuda::getLibrary().most = 7;
+}
+
+// cuBLASLt says of algorithms that were proposed for no workspace that they can
+// use some: they run without.
+TEST_F(CudaAlgorithmsTest, WorkspacesAreThoseOfTheChoice) {
+  std::string algorithms = choose();
   fakecuda::getLibrary().workspaceBytes = 64;
-  expectStale(algorithms, "with 0 bytes of workspace, of which it needs 64");
+  CudaStep same(makeMatmuls({4}), with(algorithms));
+  ASSERT_EQ(same.loaded, REMAT_OK) << same.message;
+  EXPECT_EQ(runMatmuls(same, {4}), (std::vector<uint64_t>{7, 7}));
+  EXPECT_EQ(getAlgorithms(same), algorithms);
 }
 
 /// A loop over three matrices behind a product of the same sizes.

@@ -424,7 +424,7 @@ TEST(LoadErrors, Blob) {
   std::string other = blob;
   other[8] = 1; // the version
   EXPECT_EQ(Step(other, {touch}).message,
-            "step table has version 1, this runtime runs version 13");
+            "step table has version 1, this runtime runs version 14");
   other = blob;
   other[0] = 'x';
   EXPECT_EQ(Step(other, {touch}).message, "module's blob is not a step table");
