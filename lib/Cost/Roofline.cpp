@@ -7,6 +7,7 @@
 #include "remat/Cost/Roofline.h"
 #include "Tuning.h"
 
+#include "remat/Runtime/LibraryCalls.h"
 #include "remat/Utils/Saturating.h"
 
 #include <algorithm>
@@ -31,19 +32,40 @@ Roofline::Roofline(TargetAttr target, int threads, bool tf32) : tf32(tf32) {
   overhead = target.getLaunchNs();
 }
 
+/// Whether rows and batches of both factors and the result begin at multiples
+/// of 16 bytes, if the first of each does.
+static bool hasAlignedRows(const remat_matmul &m) {
+  auto isAligned = [](int64_t extent, int64_t stride, int32_t dtype) {
+    return extent <= 1 || stride == 1 ||
+           stride * static_cast<int64_t>(remat_dtype_bytes(dtype)) % 16 == 0;
+  };
+  for (int i = 0; i < 3; ++i)
+    if (!isAligned(m.batch[i], m.a_batch_stride[i], m.a_dtype) ||
+        !isAligned(m.batch[i], m.b_batch_stride[i], m.b_dtype) ||
+        !isAligned(m.batch[i], m.c_batch_stride[i], m.c_dtype))
+      return false;
+  return isAligned(m.m, m.a_m_stride, m.a_dtype) &&
+         isAligned(m.k, m.a_k_stride, m.a_dtype) &&
+         isAligned(m.k, m.b_k_stride, m.b_dtype) &&
+         isAligned(m.n, m.b_n_stride, m.b_dtype) &&
+         isAligned(m.m, m.c_m_stride, m.c_dtype) &&
+         isAligned(m.n, m.c_n_stride, m.c_dtype);
+}
+
 double Roofline::getCallPeak(const codegen::LibraryCall &call) const {
-  int32_t dtype;
-  if (const remat_matmul *matmul = call.getMatmul())
-    dtype = matmul->a_dtype;
-  else if (const remat_convolution *convolution = call.getConvolution())
-    dtype = convolution->input_dtype;
-  else
+  const remat_matmul *matmul = call.getMatmul();
+  const remat_convolution *convolution = call.getConvolution();
+  if (!matmul && !convolution)
     return contractionPeak;
+  int32_t dtype = matmul ? matmul->a_dtype : convolution->input_dtype;
+  double peak = contractionPeak;
   if (dtype == REMAT_F16 || dtype == REMAT_BF16)
-    return narrowPeak;
-  if (dtype == REMAT_F32 && tf32)
-    return std::max(contractionPeak, narrowPeak / 2);
-  return contractionPeak;
+    peak = narrowPeak;
+  else if (dtype == REMAT_F32 && tf32)
+    peak = std::max(contractionPeak, narrowPeak / 2);
+  if (matmul && peak > contractionPeak && !hasAlignedRows(*matmul))
+    peak = std::max(contractionPeak, peak / MatmulTuning::misalignedTime);
+  return peak;
 }
 
 int64_t Roofline::estimate(const codegen::KernelInfo &kernel) const {
