@@ -74,8 +74,10 @@ static LogicalResult countOp(linalg::GenericOp op, KernelInfo &info,
       op->getNumOperands() == 3 && isContractionBody(*op.getBody())) {
     int64_t flops = multiplyCounts(2, points);
     info.contractionFlops = addCounts(info.contractionFlops, flops);
-    Type factor = getElementTypeOrSelf(op.getDpsInputs().front().getType());
-    if (factor.isF16() || factor.isBF16())
+    if (llvm::any_of(op.getDpsInputs(), [](Value factor) {
+          Type type = getElementTypeOrSelf(factor.getType());
+          return type.isF16() || type.isBF16();
+        }))
       info.narrowFlops = addCounts(info.narrowFlops, flops);
   } else {
     info.flops =

@@ -29,7 +29,7 @@ struct KernelInfo {
   double loopSpeed = 1;
   /// Arithmetic of contractions in the midst of a kernel, beside `flops`.
   int64_t contractionFlops = 0;
-  /// How much of that has factors of f16 or bf16.
+  /// How much of that has a factor of f16 or bf16.
   int64_t narrowFlops = 0;
   /// Memory traffic if nothing is in a cache.
   int64_t bytesRead = 0;

@@ -171,7 +171,7 @@ TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
       /*contraction_flops=*/int64_t(50'000'000'000'000),
       /*narrow_contraction_flops=*/int64_t(550'000'000'000'000),
       /*tile_flops=*/int64_t(15'000'000'000'000),
-      /*narrow_tile_flops=*/int64_t(150'000'000'000'000),
+      /*narrow_tile_flops=*/int64_t(250'000'000'000'000),
       /*loop_flops=*/int64_t(30'000'000'000'000),
       /*bandwidth=*/int64_t(4'000'000'000'000), /*launch_ns=*/3000,
       /*link_bandwidth=*/int64_t(50'000'000'000), /*duplex_link=*/true);
