@@ -58,6 +58,28 @@ static bool hasOneReader(Value value) {
   return value.hasOneUse();
 }
 
+/// Whether `op` does nothing but cast a tensor to more bytes, which several
+/// operations read: each of them does so for itself, and what is in memory is
+/// the narrow one.
+static bool isSharedWidening(linalg::GenericOp op) {
+  if (!isLayout(op) || op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      op->hasOneUse())
+    return false;
+  auto from = cast<RankedTensorType>(op.getInputs()[0].getType());
+  auto to = cast<RankedTensorType>(op.getResult(0).getType());
+  return from.hasStaticShape() && isBufferType(from) && isBufferType(to) &&
+         from.getNumElements() == to.getNumElements() &&
+         getBufferBytes(from) < getBufferBytes(to) &&
+         llvm::all_of(
+             op->getUses(),
+             [&](OpOperand &use) {
+               auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+               return reader && reader->getBlock() == op->getBlock() &&
+                      reader.hasPureTensorSemantics() &&
+                      reader.isDpsInput(&use);
+             });
+}
+
 /// Whether `op` makes numbers from nothing but indices, cheaply.
 static bool isMask(linalg::GenericOp op) {
   return op.getInputs().empty() &&
@@ -268,6 +290,8 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
   bool isOnlyUse = producer->hasOneUse() && value.hasOneUse() &&
                    getNumPoints(producer) >= getNumPoints(consumer) &&
                    !isLongSum(producer, consumer);
+  if (!isLayout(producer) && isSharedWidening(consumer))
+    return false;
   // A cast back joins its readers, and not what it reads.
   bool isReadMore = !hasOneReader(producer->getResult(0)) ||
                     (isLayout(consumer) &&

@@ -12,6 +12,7 @@
 #include "remat/Transforms/Passes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Target/Target.h"
 #include "remat/Utils/CheapRecomputation.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -36,7 +37,10 @@ struct RecomputeCheap : remat::impl::RecomputeCheapPassBase<RecomputeCheap> {
     if (int64_t bytes = countReadForwardBytes(body))
       function->setAttr(RematDialect::readBytesAttrName,
                         Builder(function).getI64IntegerAttr(bytes));
-    numCloned += recomputeCheap(body, maxDepth);
+    const Target *target = lookupTarget(function);
+    if (!target)
+      return signalPassFailure();
+    numCloned += recomputeCheap(body, maxDepth, target->hasCheapStems());
   }
 };
 } // namespace

@@ -103,13 +103,13 @@ static bool isAskedFor(Value value) {
 /// Whether `op` makes one tensor from others, element by element or nearly so.
 /// What a region yields is not made of what the region hides: all of it would
 /// have to run again for that.
-static bool isCheapToRecompute(Operation *op) {
+static bool isCheapToRecompute(Operation *op, bool withStems) {
   if (op->getNumResults() != 1 || !isBufferType(op->getResult(0).getType()) ||
       op->hasAttr(RematDialect::policyAttrName) ||
       isAskedFor(op->getResult(0)) ||
       (readsHidden(op, /*level=*/0) && !isTagged(op->getResult(0))))
     return false;
-  if (isExpandingContraction(op) || isStem(op))
+  if (isExpandingContraction(op) || (withStems && isStem(op)))
     return true;
   if (isa<RecomputableOpInterface>(op))
     return getRecomputability(op) == Recomputability::Cheap &&
@@ -138,8 +138,9 @@ static bool isCast(Operation *op) {
 namespace {
 class CheapRecomputation {
 public:
-  CheapRecomputation(Block &body, unsigned maxDepth)
-      : body(body), maxDepth(maxDepth), builder(body.getParentOp()) {}
+  CheapRecomputation(Block &body, unsigned maxDepth, bool withStems)
+      : body(body), maxDepth(maxDepth), withStems(withStems),
+        builder(body.getParentOp()) {}
 
   /// Bytes of forward values that the backward computation reads.
   int64_t countReadBytes();
@@ -153,6 +154,9 @@ public:
   }
 
 private:
+  bool isCheap(Operation *op) const {
+    return isCheapToRecompute(op, withStems);
+  }
   DenseSet<Value> collectNeeded();
   void findScores();
   /// How long a chain that ends with `op` may be. Scores of attention are one
@@ -171,6 +175,7 @@ private:
 
   Block &body;
   unsigned maxDepth;
+  bool withStems;
   OpBuilder builder;
   DenseSet<Operation *> chosen;
   /// Batches of contractions that are larger than their factors, and what is
@@ -197,7 +202,7 @@ int64_t CheapRecomputation::countAdded(Operation *op,
       continue;
     int64_t bytes = getKeptBytes(root);
     Operation *producer = root.getDefiningOp();
-    if (bytes != 0 && !isBackward(producer) && isCheapToRecompute(producer)) {
+    if (bytes != 0 && !isBackward(producer) && isCheap(producer)) {
       bool isFree = isCast(producer);
       if (isFree || depth > 1)
         bytes = std::min(
@@ -210,7 +215,7 @@ int64_t CheapRecomputation::countAdded(Operation *op,
 
 void CheapRecomputation::findScores() {
   for (Operation &op : body) {
-    if (isBackward(&op) || !isCheapToRecompute(&op))
+    if (isBackward(&op) || !isCheap(&op))
       continue;
     auto getElements = [](Value value) {
       auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -251,8 +256,7 @@ int64_t CheapRecomputation::countReadBytes() {
 void CheapRecomputation::choose() {
   DenseSet<Value> needed = collectNeeded();
   for (Operation &op : llvm::reverse(body)) {
-    if (isBackward(&op) || !isCheapToRecompute(&op) ||
-        !needed.contains(op.getResult(0)))
+    if (isBackward(&op) || !isCheap(&op) || !needed.contains(op.getResult(0)))
       continue;
     int64_t bytes = getKeptBytes(op.getResult(0));
     if (bytes < RecomputeTuning::minBytes)
@@ -343,9 +347,10 @@ void CheapRecomputation::apply() {
 }
 
 int64_t remat::countReadForwardBytes(Block &body) {
-  return CheapRecomputation(body, /*maxDepth=*/0).countReadBytes();
+  return CheapRecomputation(body, /*maxDepth=*/0, /*withStems=*/true)
+      .countReadBytes();
 }
 
-unsigned remat::recomputeCheap(Block &body, unsigned maxDepth) {
-  return CheapRecomputation(body, maxDepth).run();
+unsigned remat::recomputeCheap(Block &body, unsigned maxDepth, bool withStems) {
+  return CheapRecomputation(body, maxDepth, withStems).run();
 }

@@ -314,3 +314,45 @@ func.func @window_of_gather(%x: tensor<8x6xf32>, %i: tensor<4xi64>) -> tensor<4x
   } -> tensor<4x3xf32>
   return %r : tensor<4x3xf32>
 }
+
+// What is cast to more bytes for several readers is in memory with few: each of
+// them casts it.
+// CHECK-LABEL: @shared_widening
+// CHECK: %[[G:.*]] = linalg.generic {{.*}} ins(%arg0, %arg1 : {{.*}}) outs({{.*}} : tensor<64x64xbf16>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%[[G]] : tensor<64x64xbf16>)
+// CHECK: arith.extf
+// CHECK: linalg.generic {{.*}} ins(%[[G]], %arg2, {{.*}} : tensor<64x64xbf16>, tensor<64x64xf32>, tensor<64xf32>)
+// CHECK: arith.extf
+func.func @shared_widening(%y: tensor<64x64xbf16>, %x: tensor<64x64xbf16>, %z: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64x64xf32>) {
+  %none = arith.constant 0.0 : bf16
+  %zeros = arith.constant dense<0.0> : tensor<64xf32>
+  %narrow = tensor.empty() : tensor<64x64xbf16>
+  %wide = tensor.empty() : tensor<64x64xf32>
+  %g = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %x : tensor<64x64xbf16>, tensor<64x64xbf16>) outs(%narrow : tensor<64x64xbf16>) {
+  ^bb0(%a: bf16, %b: bf16, %out: bf16):
+    %0 = arith.cmpf ole, %a, %none : bf16
+    %1 = arith.select %0, %none, %b : bf16
+    linalg.yield %1 : bf16
+  } -> tensor<64x64xbf16>
+  %w = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%g : tensor<64x64xbf16>) outs(%wide : tensor<64x64xf32>) {
+  ^bb0(%a: bf16, %out: f32):
+    %0 = arith.extf %a : bf16 to f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%w : tensor<64x64xf32>) outs(%zeros : tensor<64xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %0 = arith.addf %out, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %p = linalg.generic {indexing_maps = [#id, #id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%w, %z, %sum : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>) outs(%wide : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.subf %0, %c : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x64xf32>
+  return %sum, %p : tensor<64xf32>, tensor<64x64xf32>
+}

@@ -106,6 +106,17 @@ func.func @stem(%x: tensor<2x3x16x16xf32>, %w: tensor<32x3x3x3xf32>, %v: tensor<
   return %y, %g : tensor<2x32x16x16xf32>, tensor<32x32x3x3xf32>
 }
 
+// On a GPU, it is kept.
+// CHECK-LABEL: @stem_on_gpu
+// CHECK: %[[X:.*]] = remat.conv {{.*}}(%arg0, %arg1)
+// CHECK-NEXT: remat.conv {{.*}}filter_grad(%[[X]], %arg2)
+func.func @stem_on_gpu(%x: tensor<2x3x16x16xf32>, %w: tensor<32x3x3x3xf32>, %y: tensor<2x32x16x16xf32>) -> tensor<32x32x3x3xf32>
+    attributes {remat.target = #remat.target<"cuda">} {
+  %a = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>} : (tensor<2x3x16x16xf32>, tensor<32x3x3x3xf32>) -> tensor<2x32x16x16xf32>
+  %g = remat.conv filter_grad(%a, %y) {remat.backward, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>} : (tensor<2x32x16x16xf32>, tensor<2x32x16x16xf32>) -> tensor<32x32x3x3xf32>
+  return %g : tensor<32x32x3x3xf32>
+}
+
 // The input of a transposed convolution, with zeros between its elements, is
 // spread again.
 // CHECK-LABEL: @spread

@@ -131,6 +131,10 @@ public:
   /// What the layouts of convolutions' tensors are weighed by.
   virtual LayoutCosts getLayoutCosts() const = 0;
 
+  /// Whether it is cheap to carry out the first convolution of a network again,
+  /// beside keeping its result.
+  virtual bool hasCheapStems() const = 0;
+
   /// Replaces the contents of `module`, one placed remat.graph and the kernels
   /// that it calls, by code that defines one `remat_module`. Fails with a
   /// diagnostic at what cannot be compiled.

@@ -544,12 +544,14 @@ def RecomputeCheapPass
     than the forward computation needs it. That a normalized tensor or the
     result of an activation is not kept is thus settled before any budget binds.
 
-    The same holds for slices and pads, for batches of short contractions that are
-    larger than their factors, such as attention's scores, and for a first
-    convolution: one of arguments, larger than them, with short sums. An
-    operation of another dialect is made again if it says that it is `Cheap`
-    (`RecomputableOpInterface`). What the backward computation would read
-    without all this is counted in the function's attribute `remat.read_bytes`.
+    The same holds for slices and pads, for batches of short contractions that
+    are larger than their factors, such as attention's scores, and for a first
+    convolution: one of arguments, larger than them, with short sums. Where the
+    target is "cuda", it is kept, since so few channels leave most of a tensor
+    core idle. An operation of another dialect is made again if it says that it
+    is `Cheap` (`RecomputableOpInterface`). What the backward computation would
+    read without all this is counted in the function's attribute
+    `remat.read_bytes`.
 
     Values with a tag or a policy are left to the planner. A chain of such
     values is cut after `max-depth` of them, casts not counted: making it anew
@@ -650,7 +652,9 @@ def FuseElementwisePass
 
     A cast to fewer bytes of what nothing else reads stays by itself where
     several operations read it: it is then what is kept. With `keep-narrow`, it
-    does wherever it is read, as differentiation may add readers.
+    does wherever it is read, as differentiation may add readers. A cast to more
+    bytes that several operations read is part of each of them, and not of what
+    makes the narrow tensor.
   }];
   // The facts of a target that no attribute names.
   let dependentDialects = ["::remat::RematDialect"];

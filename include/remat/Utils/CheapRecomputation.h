@@ -19,9 +19,11 @@ int64_t countReadForwardBytes(mlir::Block &body);
 
 /// Lets backward operations of `body` read clones of forward ones whose results
 /// are elementwise, or nearly so, in others that they read anyway; of a chain
-/// of such values at most `maxDepth`. Returns how many were cloned.
+/// of such values at most `maxDepth`; with `withStems`, also the result of the
+/// first convolution of a network. Returns how many were cloned.
 unsigned recomputeCheap(mlir::Block &body,
-                        unsigned maxDepth = defaultRecomputeDepth);
+                        unsigned maxDepth = defaultRecomputeDepth,
+                        bool withStems = true);
 
 } // namespace remat
 

@@ -40,6 +40,7 @@ public:
         remat_convolution_copied_bytes(&conv, /*threads=*/1), 0);
   }
   LayoutCosts getLayoutCosts() const override { return {6, 0.05}; }
+  bool hasCheapStems() const override { return true; }
   LogicalResult lower(ModuleOp module,
                       const LoweringOptions &options) const override {
     return lowerToLLVM(module, options);
