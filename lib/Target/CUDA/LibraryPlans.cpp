@@ -75,7 +75,7 @@ TensorBytes::TensorBytes(const remat_convolution &conv)
 }
 
 /// Whether the channels of a tensor lie side by side, and the batch is the
-/// outer dimension. `sizes` and `strides` are of batch, channels and positions.
+/// outermost dimension. Strides are of batch, channels and positions.
 static bool isChannelsLast(int64_t batch, int64_t channels,
                            const int64_t *positions, int rank,
                            const int64_t *strides) {
