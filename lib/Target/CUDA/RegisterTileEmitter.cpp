@@ -16,6 +16,7 @@
 #include "NestEmitter.h"
 #include "RegisterTiles.h"
 #include "RowEmitter.h"
+#include "VectorAccess.h"
 #include "WarpOps.h"
 
 #include "remat/Codegen/Reduction.h"
@@ -36,9 +37,6 @@ using namespace remat::cuda;
 static constexpr int64_t maxKeptWords = 64;
 /// Threads of a multiprocessor that there are registers for: 255 for each.
 static constexpr int64_t roomyTileThreads = 256;
-/// Parts of 16 bits that a factor of f32 is taken apart into: together they
-/// have its 24 bits.
-static constexpr int64_t wideParts = 3;
 
 namespace {
 
@@ -95,10 +93,38 @@ private:
   void emitScores(unsigned number);
   LogicalResult emitElements(unsigned number, MutableArrayRef<Value> sums);
   void emitProduct(unsigned number, MutableArrayRef<Value> sums);
-  SmallVector<SmallVector<Value>> takeApart(ArrayRef<Value> values, Type type);
+  SmallVector<SmallVector<Value>> takeApart(ArrayRef<Value> values, Type type,
+                                            int64_t count);
   LogicalResult finish(const TilePass &pass, ArrayRef<Value> sums);
   void finishReduction(unsigned number, ArrayRef<Value> sums);
   void storeProduct(unsigned number, ArrayRef<Value> sums);
+
+  /// What a step reads of each row or column, or one divided by it.
+  struct Line {
+    unsigned step, input;
+    bool ofRows, isInverse;
+    Value root;
+    int64_t offset, coefficient;
+    /// For what the warp owns: the thread's two values. For what is swept over:
+    /// two places in shared memory, and what this thread has read for the next
+    /// tile.
+    std::array<Value, 2> values;
+    Value buffer;
+    SmallVector<Value> next;
+  };
+  bool isOwned(const Line &line) const { return line.ofRows != tiles.overRows; }
+  int64_t getRowLoop(unsigned number) const;
+  std::optional<Line> getLine(unsigned number, unsigned input,
+                              bool isInverse) const;
+  Line *findLine(unsigned number, unsigned input, bool isInverse);
+  void addLines(const TilePass &pass);
+  Value emitLine(const Line &line, Value place);
+  void loadOwnedLines();
+  void loadNextLines();
+  void storeNextLines(Value place);
+  Value readLine(const Line &line, unsigned input, Element e);
+  Value emitInverse(const LoopNest &nest, unsigned number, unsigned input,
+                    Element e);
 
   LoopNest openStep(unsigned number);
   Value emitInput(const LoopNest &nest, unsigned number, unsigned input,
@@ -131,15 +157,28 @@ private:
   std::vector<SmallVector<SmallVector<Value>>> kept;
   /// What the step at hand has read.
   DenseMap<std::pair<unsigned, unsigned>, Value> loaded;
+  /// Of the pass at hand.
+  std::vector<Line> lines;
 };
 
 } // namespace
 
 void RegisterTileEmission::allocate() {
+  // The launch of sums makes but few of the rows' buffers for itself.
+  DenseSet<Value> used;
+  for (const SmallVector<TilePass> &sweep : tiles.sweeps)
+    for (const TilePass &pass : sweep)
+      for (auto [step, isDone] : llvm::zip(schedule.steps, pass.steps))
+        for (const Access &access :
+             llvm::concat<const Access>(step.nest.inputs, step.nest.outputs))
+          if (isDone)
+            used.insert(access.root);
   for (memref::AllocOp alloc : plan.rows)
-    addShared(alloc, alloc.getType().getNumElements() / schedule.numRows);
+    if (!tiles.overRows || used.contains(alloc))
+      addShared(alloc, alloc.getType().getNumElements() / schedule.numRows);
   for (const FactorLayout &factor : plan.factors)
-    factor.allocate(launch);
+    if (used.contains(factor.root))
+      factor.allocate(launch);
   for (const TileFactor &factor : tiles.factors) {
     int64_t lines =
         tiles.isOwned(factor) ? llvm::alignTo(owned, uint64_t(16)) : swept;
@@ -310,7 +349,8 @@ void RegisterTileEmission::emitScores(unsigned number) {
 /// The words of a first factor of products that eight values are: as they are,
 /// or one after the other the parts that add up to them.
 SmallVector<SmallVector<Value>>
-RegisterTileEmission::takeApart(ArrayRef<Value> values, Type type) {
+RegisterTileEmission::takeApart(ArrayRef<Value> values, Type type,
+                                int64_t count) {
   SmallVector<SmallVector<Value>> parts;
   SmallVector<Value> rest(values);
   Type i32 = builder.getI32Type();
@@ -319,7 +359,7 @@ RegisterTileEmission::takeApart(ArrayRef<Value> values, Type type) {
                                      builder.getI32IntegerAttr(value));
   };
   bool isWide = rest.front().getType() != type;
-  for (int64_t part = 0; part < (isWide ? wideParts : 1); ++part) {
+  for (int64_t part = 0; part < count; ++part) {
     SmallVector<Value> &words = parts.emplace_back();
     for (unsigned i = 0; i < rest.size(); i += 2) {
       Value pair = vector::FromElementsOp::create(
@@ -331,7 +371,7 @@ RegisterTileEmission::takeApart(ArrayRef<Value> values, Type type) {
       Value word = vector::BitCastOp::create(builder, loc,
                                              VectorType::get({1}, i32), pair);
       words.push_back(vector::ExtractOp::create(builder, loc, word, 0));
-      if (part + 1 == (isWide ? wideParts : 1))
+      if (part + 1 == count)
         continue;
       // What is left of both: a bf16 is the upper half of a float.
       Value all = words.back(), shift = constant(16), mask = constant(-65536);
@@ -366,7 +406,8 @@ void RegisterTileEmission::emitProduct(unsigned number,
                                     emitZero(builder, loc, value.getType()));
       values.push_back(value);
     }
-    SmallVector<SmallVector<Value>> parts = takeApart(values, type);
+    SmallVector<SmallVector<Value>> parts =
+        takeApart(values, type, tiles.partsOf[number]);
     for (int64_t n = 0; n < tiles.factors[b].getPaddedSide();
          n += 2 * coreColumns) {
       SmallVector<Value> right = stages[b].loadSweptTerms(n, k);
@@ -405,6 +446,204 @@ Value RegisterTileEmission::emitAddress(const LoopNest &nest,
   return access.base ? add(address, access.base) : address;
 }
 
+/// The loop of a step that walks the rows of a run.
+int64_t RegisterTileEmission::getRowLoop(unsigned number) const {
+  const RowStep &step = schedule.steps[number];
+  for (auto [place, loop] : llvm::enumerate(step.nest.loops))
+    if (loop.dims.size() == 1 && int64_t(loop.dims[0]) == step.rows.back())
+      return place;
+  return -1;
+}
+
+/// What a step reads of rows alone, or of columns; none if it reads something
+/// else.
+std::optional<RegisterTileEmission::Line>
+RegisterTileEmission::getLine(unsigned number, unsigned input,
+                              bool isInverse) const {
+  const Access &access = schedule.steps[number].nest.inputs[input];
+  if (!access.root)
+    return std::nullopt;
+  int64_t ofRow = access.coefficients[getRowLoop(number)],
+          ofColumn = access.coefficients[plan.steps[number].columnLoop];
+  if ((ofRow == 0) == (ofColumn == 0))
+    return std::nullopt;
+  return Line{number,
+              input,
+              ofRow != 0,
+              isInverse,
+              access.root,
+              access.offset,
+              ofRow + ofColumn,
+              {},
+              {},
+              {}};
+}
+
+RegisterTileEmission::Line *RegisterTileEmission::findLine(unsigned number,
+                                                           unsigned input,
+                                                           bool isInverse) {
+  std::optional<Line> wanted = getLine(number, input, isInverse);
+  if (!wanted)
+    return nullptr;
+  auto found = llvm::find_if(lines, [&](const Line &line) {
+    return line.root == wanted->root && line.ofRows == wanted->ofRows &&
+           line.isInverse == isInverse && line.offset == wanted->offset &&
+           line.coefficient == wanted->coefficient;
+  });
+  return found == lines.end() ? nullptr : &*found;
+}
+
+/// The argument of a body that an f32 is divided by; null if it is none.
+static BlockArgument getDivisor(arith::DivFOp op, const LoopNest &nest) {
+  auto divisor = dyn_cast<BlockArgument>(op.getRhs());
+  return divisor && divisor.getOwner() == nest.body &&
+                 divisor.getArgNumber() < nest.inputs.size() &&
+                 op.getType().isF32()
+             ? divisor
+             : BlockArgument();
+}
+
+/// Finds what the steps of a pass read of memory that does not change while it
+/// runs.
+void RegisterTileEmission::addLines(const TilePass &pass) {
+  lines.clear();
+  for (unsigned number = 0; number < pass.steps.size(); ++number) {
+    const LoopNest &nest = schedule.steps[number].nest;
+    if (!pass.steps[number] || schedule.steps[number].isContraction ||
+        plan.steps[number].kind == TiledStep::RowsOnly)
+      continue;
+    auto add = [&](unsigned input, bool isInverse) {
+      std::optional<Line> line = getLine(number, input, isInverse);
+      if (!line || findLine(number, input, isInverse))
+        return;
+      Value buffer = launch.context.buffers.lookup(line->root);
+      if (!cast<MemRefType>(buffer.getType()).getMemorySpace() ||
+          rowValues.contains(line->root))
+        lines.push_back(*line);
+    };
+    for (auto [input, argument] : llvm::enumerate(
+             nest.body->getArguments().take_front(nest.inputs.size()))) {
+      auto isDivided = [&, argument = argument](Operation *user) {
+        auto op = dyn_cast<arith::DivFOp>(user);
+        return op && op.getLhs() != argument && getDivisor(op, nest);
+      };
+      if (llvm::any_of(argument.getUsers(), isDivided))
+        add(input, /*isInverse=*/true);
+      if (!llvm::all_of(argument.getUsers(), isDivided))
+        add(input, /*isInverse=*/false);
+    }
+  }
+}
+
+/// The number of a line for a row or column of the tile.
+Value RegisterTileEmission::emitLine(const Line &line, Value place) {
+  if (!isWhole(line.ofRows))
+    place = arith::MinSIOp::create(builder, loc, place,
+                                   add(emitCount(line.ofRows), index(-1)));
+  LoopNest nest = openStep(line.step);
+  const Access &access = nest.inputs[line.input];
+  int64_t row = getRowLoop(line.step);
+  Value zero = index(0);
+  Value value = launch.context.load(
+      builder, loc, access.root, access.elementType,
+      emitAddress(nest, access, plan.steps[line.step].columnLoop, row,
+                  line.ofRows ? add(nest.loops[row].begin, place) : zero,
+                  line.ofRows ? zero : add(columnBegin, place)));
+  if (!line.isInverse)
+    return value;
+  Value one =
+      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(1.0));
+  return arith::DivFOp::create(builder, loc, one, value);
+}
+
+void RegisterTileEmission::loadOwnedLines() {
+  for (Line &line : lines) {
+    if (!isOwned(line))
+      continue;
+    auto known = rowValues.find(line.root);
+    bool isKnown = known != rowValues.end() && line.ofRows &&
+                   known->second.offset == line.offset &&
+                   known->second.coefficient == line.coefficient;
+    for (unsigned h = 0; h < 2; ++h) {
+      if (!isKnown) {
+        line.values[h] = emitLine(line, getOwned(h));
+        continue;
+      }
+      line.values[h] = known->second.values[h];
+      if (line.isInverse)
+        line.values[h] = arith::DivFOp::create(
+            builder, loc,
+            arith::ConstantOp::create(builder, loc,
+                                      builder.getF32FloatAttr(1.0)),
+            line.values[h]);
+    }
+  }
+}
+
+/// Reads what is swept over, for the tile at hand. The lines of a warp's
+/// threads follow each other.
+void RegisterTileEmission::loadNextLines() {
+  for (Line &line : lines) {
+    if (isOwned(line))
+      continue;
+    line.next.clear();
+    for (int64_t first = 0; first < swept; first += launch.threads) {
+      Value place = add(launch.thread, index(first));
+      place = arith::MinSIOp::create(builder, loc, place, index(swept - 1));
+      line.next.push_back(emitLine(line, place));
+    }
+  }
+}
+
+/// Leaves what was read in a place of shared memory.
+void RegisterTileEmission::storeNextLines(Value place) {
+  for (Line &line : lines) {
+    if (isOwned(line))
+      continue;
+    Type type = schedule.steps[line.step].nest.inputs[line.input].elementType;
+    if (!line.buffer)
+      line.buffer = launch.addShared(2 * swept, type);
+    for (auto [round, value] : llvm::enumerate(line.next)) {
+      OpBuilder::InsertionGuard guard(builder);
+      Value mine = add(launch.thread, index(round * launch.threads));
+      openIf(builder, loc, isBelow(mine, index(swept)));
+      storeVector(builder, loc, value, line.buffer,
+                  add(mul(place, swept), mine));
+    }
+  }
+}
+
+Value RegisterTileEmission::readLine(const Line &line, unsigned input,
+                                     Element e) {
+  if (isOwned(line))
+    return line.values[e.h];
+  auto getKey = [&](unsigned c) {
+    return std::pair(input + (line.isInverse ? 1u << 16 : 0),
+                     4 * (1 + 2 * e.q + c));
+  };
+  if (Value known = loaded.lookup(getKey(e.c)))
+    return known;
+  Type type = schedule.steps[line.step].nest.inputs[line.input].elementType;
+  // Both are next to each other.
+  SmallVector<Value> both =
+      loadVector(builder, loc, 2, type, line.buffer,
+                 add(mul(half, swept), getSwept({e.h, e.q, 0})));
+  for (unsigned c = 0; c < 2; ++c)
+    loaded[getKey(c)] = both[c];
+  return both[e.c];
+}
+
+/// One divided by the input of a step.
+Value RegisterTileEmission::emitInverse(const LoopNest &nest, unsigned number,
+                                        unsigned input, Element e) {
+  if (Line *line = findLine(number, input, /*isInverse=*/true))
+    return readLine(*line, input, e);
+  Value one =
+      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(1.0));
+  return arith::DivFOp::create(builder, loc, one,
+                               emitInput(nest, number, input, e));
+}
+
 /// The element of an input of a step.
 Value RegisterTileEmission::emitInput(const LoopNest &nest, unsigned number,
                                       unsigned input, Element e) {
@@ -420,12 +659,8 @@ Value RegisterTileEmission::emitInput(const LoopNest &nest, unsigned number,
   if (hasRow && hasColumn)
     if (auto tile = fragments.find(access.root); tile != fragments.end())
       return tile->second[4 * e.q + 2 * e.h + e.c];
-  if (auto known = rowValues.find(access.root);
-      known != rowValues.end() && hasRow && !hasColumn &&
-      known->second.offset ==
-          schedule.steps[number].nest.inputs[input].offset &&
-      known->second.coefficient == access.coefficients[row])
-    return known->second.values[e.h];
+  if (Line *line = findLine(number, input, /*isInverse=*/false))
+    return readLine(*line, input, e);
   bool hasOwned = tiles.overRows ? hasColumn : hasRow,
        hasSwept = tiles.overRows ? hasRow : hasColumn;
   Value &value = loaded[{input, (hasOwned ? 1 + e.h : 0) +
@@ -487,23 +722,17 @@ LogicalResult RegisterTileEmission::emitElements(unsigned number,
             });
     // A quotient by what a row has is a product with its reciprocal.
     for (auto op : nest.body->getOps<arith::DivFOp>()) {
-      auto divisor = dyn_cast<BlockArgument>(op.getRhs());
-      if (!divisor || divisor.getOwner() != nest.body ||
-          divisor.getArgNumber() >= nest.inputs.size() || !op.getType().isF32())
+      BlockArgument divisor = getDivisor(op, nest);
+      if (!divisor ||
+          !getLine(number, divisor.getArgNumber(), /*isInverse=*/true))
         continue;
-      const Access &access = nest.inputs[divisor.getArgNumber()];
-      if (!access.root || access.coefficients[column] != 0)
-        continue;
-      body.defineOp(
-          op, [&, left = op.getLhs(), right = op.getRhs()](OpBuilder &) {
-            Value one = arith::ConstantOp::create(builder, loc,
-                                                  builder.getF32FloatAttr(1.0));
-            Value factor =
-                arith::DivFOp::create(builder, loc, one, body.lookup(right));
-            Value product =
-                arith::MulFOp::create(builder, loc, body.lookup(left), factor);
-            return SmallVector<Value>{product};
-          });
+      body.defineOp(op, [&, left = op.getLhs(),
+                         input = divisor.getArgNumber()](OpBuilder &) {
+        Value factor = emitInverse(nest, number, input, e);
+        Value product =
+            arith::MulFOp::create(builder, loc, body.lookup(left), factor);
+        return SmallVector<Value>{product};
+      });
     }
     for (auto op : nest.body->getOps<math::ExpOp>())
       if (op.getType().isF32())
@@ -642,6 +871,10 @@ LogicalResult RegisterTileEmission::emitTiles(const TilePass &pass, Value begin,
       words += tiles.factors[number].getPaddedSide() / 4;
   }
   setSwept(begin);
+  addLines(pass);
+  loadOwnedLines();
+  loadNextLines();
+  storeNextLines(index(0));
   if (isMade(missing) && failed(emitFactors(pass.steps)))
     return failure();
   stage(missing, /*owned=*/true, Value());
@@ -705,6 +938,11 @@ LogicalResult RegisterTileEmission::emitTiles(const TilePass &pass, Value begin,
       emitCopyWait(builder, loc, 1);
       setSwept(tile);
     }
+    // What is read of the next tile arrives while this one is computed.
+    setSwept(arith::MinSIOp::create(builder, loc, add(tile, index(1)),
+                                    add(end, index(-1))));
+    loadNextLines();
+    setSwept(tile);
     launch.emitBarrier(loc);
     for (unsigned number = 0; number < factors.size(); ++number)
       if (factors[number] && !tiles.isOwned(tiles.factors[number]))
@@ -712,6 +950,7 @@ LogicalResult RegisterTileEmission::emitTiles(const TilePass &pass, Value begin,
     SmallVector<Value> updated(loop.getRegionIterArgs());
     if (failed(emitTile(pass, updated)))
       return failure();
+    storeNextLines(arith::SubIOp::create(builder, loc, index(1), half, nsw));
     launch.emitBarrier(loc);
     scf::YieldOp::create(builder, loc, updated);
   }

@@ -53,6 +53,7 @@ public:
       : schedule(schedule), plan(plan), wide(wide) {
     tiles.overRows = overRows;
     tiles.factorOf.assign(plan.steps.size(), {-1, -1});
+    tiles.partsOf.assign(plan.steps.size(), 1);
   }
   std::optional<RegisterTiles> run();
 
@@ -60,6 +61,7 @@ private:
   bool addSweep(llvm::function_ref<bool(const TiledStep &)> wanted);
   bool addStep(unsigned number);
   bool isElementwise(const RowStep &step, const TiledStep &tiled) const;
+  bool isRounded(const RowStep &step) const;
   bool addContraction(unsigned number);
   int addFactor(unsigned number, unsigned input, bool ofRows, unsigned side);
 
@@ -137,6 +139,26 @@ int RegisterPlanner::addFactor(unsigned number, unsigned input, bool ofRows,
   return tiles.factors.size() - 1;
 }
 
+/// Whether all that reads what a step makes rounds it to 16 bits.
+bool RegisterPlanner::isRounded(const RowStep &step) const {
+  Value root = step.getRoot();
+  if (isa<BlockArgument>(root))
+    return false;
+  for (const RowStep &other :
+       llvm::concat<const RowStep>(schedule.steps, schedule.finals)) {
+    if (llvm::none_of(other.nest.inputs, [&](const Access &input) {
+          return input.root == root && input.isRead;
+        }))
+      continue;
+    if (other.isContraction || !findAccumulators(other.nest).empty() ||
+        !llvm::all_of(other.nest.outputs, [](const Access &output) {
+          return isHalf(output.elementType);
+        }))
+      return false;
+  }
+  return true;
+}
+
 /// Adds a contraction of two factors in memory to a tile, or of a tile and one
 /// factor over columns or rows.
 bool RegisterPlanner::addContraction(unsigned number) {
@@ -170,6 +192,8 @@ bool RegisterPlanner::addContraction(unsigned number) {
           !(types[i] == types[1 - i] ||
             (types[i].isF32() && types[1 - i].isBF16())))
         return false;
+      if (types[i].isF32())
+        tiles.partsOf[number] = isRounded(step) ? 2 : 3;
       continue;
     }
     if (!isHalf(types[i]) || input.coefficients[side] == 0 ||

@@ -48,6 +48,10 @@ struct RegisterTiles {
   llvm::SmallVector<TileFactor> factors;
   /// The factors that a step reads, by step and operand; -1 for tiles.
   std::vector<std::array<int, 2>> factorOf;
+  /// By step: parts of 16 bits that a tile which is a factor is taken apart
+  /// into. Three have all bits of f32; two are enough, and err by 2^-17 of each
+  /// term, where all that reads the sums rounds to 16 bits.
+  std::vector<int64_t> partsOf;
   /// For each sweep, or for the sums over rows. No pass has more sums than find
   /// room in registers.
   std::vector<llvm::SmallVector<TilePass>> sweeps;
