@@ -119,6 +119,8 @@ static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
     for (memref::AllocOp alloc : plan.shared)
       changed |= isAccessed(alloc) && recomputeInReaders(alloc, /*some=*/true);
   }
+  if (failed(analyze(plan, function, !plan.prepared.empty())))
+    return failure();
   RowSchedule &schedule = plan.schedule;
   const int64_t rows = schedule.blockRows;
   // What is staged for tensor cores may be transposed on its way.
