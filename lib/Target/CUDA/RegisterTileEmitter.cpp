@@ -43,12 +43,20 @@ namespace {
 class RegisterTileEmission : public TiledRowEmission {
 public:
   RegisterTileEmission(const TiledRows &plan, const RowSchedule &schedule,
-                       LaunchBuilder &launch, const RegisterTiles &tiles)
-      : TiledRowEmission(plan, schedule, launch), tiles(tiles),
+                       LaunchBuilder &launch, const RegisterTiles &registers)
+      : TiledRowEmission(plan, schedule, launch), tiles(registers),
         owned(tiles.overRows ? plan.tileColumns : schedule.blockRows),
         swept(llvm::alignTo(tiles.overRows ? schedule.blockRows
                                            : plan.tileColumns,
-                            uint64_t(16))) {}
+                            uint64_t(16))) {
+    // With what each launch does again for itself, which is known by now.
+    for (SmallVector<TilePass> &sweep : tiles.sweeps)
+      for (TilePass &pass : sweep)
+        pass.steps =
+            findTiledSteps(plan, [&](unsigned number, const TiledStep &) {
+              return llvm::is_contained(pass.ends, number);
+            });
+  }
 
 protected:
   void allocate() override;
@@ -135,7 +143,7 @@ private:
   SmallVector<Accumulator> findSums(LoopNest &nest, unsigned number);
   int64_t countSums(unsigned number);
 
-  const RegisterTiles &tiles;
+  RegisterTiles tiles;
   /// Rows or columns of a tile that warps own, and those that they sweep over.
   const int64_t owned, swept;
   std::vector<MatrixStage> stages;

@@ -36,7 +36,8 @@ struct TileFactor {
 
 /// What one walk over all tiles adds up.
 struct TilePass {
-  /// By step: whether it is done.
+  /// By step: whether it is done. Steps for rows only are not among them before
+  /// it is known where rows are.
   std::vector<bool> steps;
   /// The steps that reduce, in order.
   llvm::SmallVector<unsigned> ends;
