@@ -45,6 +45,8 @@ static constexpr int64_t wantedThreads = 1 << 17, wantedBlocks = 256;
 static constexpr int64_t mostTeams = 8;
 /// Rows of a tile, where there are fewer than wanted.
 static constexpr int64_t minTileRows = 8;
+/// Rows of a tile in registers.
+static constexpr int64_t registerTileRows = 64;
 /// Threads of a block with contractions.
 static constexpr int64_t tileThreads = 256;
 
@@ -123,10 +125,13 @@ static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
     return failure();
   RowSchedule &schedule = plan.schedule;
   const int64_t rows = schedule.blockRows;
-  // What is staged for tensor cores may be transposed on its way.
+  // What is staged for tensor cores may be transposed on its way. There, tiles
+  // have as many rows as keep four warps busy, if there are so many.
   for (bool inAnyOrder : {true, false}) {
     plan.readsInAnyOrder = inAnyOrder;
-    for (int64_t fewer = rows; !plan.tiled && fewer >= minTileRows;
+    int64_t first =
+        inAnyOrder ? std::min(registerTileRows, schedule.runRows) : rows;
+    for (int64_t fewer = first; !plan.tiled && fewer >= minTileRows;
          fewer /= 2) {
       if (failed(setBlockRows(plan, function, fewer)))
         return failure();
@@ -292,13 +297,59 @@ static void chooseTeams(RowPlan &plan, func::FuncOp function) {
   plan.blocks = llvm::divideCeil(plan.blocks, plan.teams);
 }
 
+/// Whether a contraction of tiles has only factors of 16 bits.
+static bool hasNarrowFactors(func::FuncOp function) {
+  return llvm::any_of(
+      function.getOps<linalg::GenericOp>(), [](linalg::GenericOp op) {
+        return op->hasAttr(blockAttrName) && op.getNumReductionLoops() != 0 &&
+               op.getNumDpsInputs() == 2 &&
+               llvm::all_of(op.getDpsInputs(), [](Value factor) {
+                 Type type = getElementTypeOrSelf(factor.getType());
+                 return type.isBF16() || type.isF16();
+               });
+      });
+}
+
+/// Cuts rows into tiles that stay in registers, in all launches, if they can.
+static LogicalResult placeInRegisters(RowPlan &plan, func::FuncOp function) {
+  separateValues(function);
+  plan.readsInAnyOrder = true;
+  if (failed(analyze(plan, function, /*prepare=*/false)))
+    return failure();
+  if (plan.schedule.blockRows == 0)
+    return success();
+  if (failed(placeTiles(plan, function)))
+    return failure();
+  if (plan.tiled && !plan.tiled->areAllInRegisters())
+    plan.tiled.reset();
+  return success();
+}
+
+/// Whether the rows of a kernel can be cut into such tiles. What would be
+/// changed for it is tried on a copy.
+static bool fitsRegisters(func::FuncOp function) {
+  if (!hasNarrowFactors(function))
+    return false;
+  OpBuilder builder(function);
+  auto copy = cast<func::FuncOp>(builder.clone(*function));
+  RowPlan plan;
+  bool fits = succeeded(placeInRegisters(plan, copy)) && plan.tiled;
+  copy->erase();
+  return fits;
+}
+
 FailureOr<RowPlan> remat::cuda::planRows(func::FuncOp function) {
   RowPlan plan;
   RowSchedule &schedule = plan.schedule;
-  if (sharesBuffers(function))
-    separateValues(function);
-  if (failed(placeInside(plan, function)))
-    return failure();
+  if (fitsRegisters(function)) {
+    if (failed(placeInRegisters(plan, function)))
+      return failure();
+  } else {
+    if (sharesBuffers(function))
+      separateValues(function);
+    if (failed(placeInside(plan, function)))
+      return failure();
+  }
   placeSums(plan);
   for (linalg::GenericOp op : plan.prepared) {
     FailureOr<BufferView> view = resolveView(op.getDpsInits().front());
