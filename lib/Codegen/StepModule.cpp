@@ -107,9 +107,17 @@ LogicalResult StepModule::compileKernel(TaskOp task) {
     return task.emitOpError("calls kernel '")
            << task.getKernel() << "', expected a 'func.func'";
   CompiledKernel &kernel = kernels[task.getKernel()];
-  for (auto [number, type] : llvm::enumerate(function.getResultTypes()))
-    kernel.resultRows.push_back(getResultRow(function, number).elements *
-                                getElementBytes(getElementTypeOrSelf(type)));
+  for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
+    PaddedRow row = getResultRow(function, number);
+    int64_t element = getElementBytes(getElementTypeOrSelf(type));
+    int64_t bytes = row.elements * element;
+    // Parts of rows that a program itself writes may be of any length; tables
+    // have none of them.
+    bool isPadded = row.stride * element ==
+                    static_cast<int64_t>(
+                        llvm::alignTo(bytes, uint64_t(REMAT_ROW_ALIGNMENT)));
+    kernel.resultRows.push_back(isPadded ? bytes : 0);
+  }
   kernel.call = compiler.match(function);
   auto loops = function.getOps<LoopOp>();
   if (kernel.call && !loops.empty())
