@@ -94,7 +94,6 @@ static LogicalResult expandTanh(math::TanhOp op, PatternRewriter &rewriter) {
   Value part = emit.call("llvm.nvvm.rcp.approx.ftz.f",
                          emit.add(power, emit.constant(1.0f)));
   Value large = emit.fma(part, emit.constant(-2.0f), emit.constant(1.0f));
-  large = math::CopySignOp::create(rewriter, loc, large, x);
   Value square = emit.mul(x, x);
   Value sum = emit.constant(-0x1.825808p-8f);
   for (float coefficient :
@@ -103,7 +102,9 @@ static LogicalResult expandTanh(math::TanhOp op, PatternRewriter &rewriter) {
   Value small = emit.fma(sum, emit.mul(x, square), x);
   Value isSmall = arith::CmpFOp::create(
       rewriter, loc, arith::CmpFPredicate::OLT, size, emit.constant(0.6f));
-  rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isSmall, small, large);
+  Value tanh = arith::SelectOp::create(rewriter, loc, isSmall, small, large);
+  // That of zeros, too.
+  rewriter.replaceOpWithNewOp<math::CopySignOp>(op, tanh, x);
   return success();
 }
 

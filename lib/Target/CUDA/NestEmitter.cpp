@@ -441,8 +441,19 @@ bool NestEmitter::isKnownToAll() const {
         return !loop.isOpen() && (loop.begin || loop.end);
       }))
     return false;
-  if (plan.kind == NestPlan::Pointwise)
-    return plan.vectors == 1 && plan.width == 1;
+  if (plan.kind == NestPlan::Pointwise) {
+    // A result may be in the place of an argument of its type, which the first
+    // thread writes over while others read it.
+    bool mayOverwrite = llvm::any_of(nest.outputs, [&](const Access &output) {
+      return isa_and_nonnull<BlockArgument>(output.root) &&
+             (!nest.body->getOps<memref::LoadOp>().empty() ||
+              llvm::any_of(nest.inputs, [&](const Access &input) {
+                return isa_and_nonnull<BlockArgument>(input.root) &&
+                       input.root.getType() == output.root.getType();
+              }));
+    });
+    return plan.vectors == 1 && plan.width == 1 && !mayOverwrite;
+  }
   return plan.kind == NestPlan::Sum && plan.results == 1 && plan.splits == 1 &&
          plan.lanesAreNeighbours && plan.lanes == launch.threads &&
          accumulators.size() == nest.outputs.size();

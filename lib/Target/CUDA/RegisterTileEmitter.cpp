@@ -6,17 +6,13 @@
 
 #include "RegisterTileEmitter.h"
 #include "RegisterTileEmission.h"
-#include "RowEmitter.h"
 #include "VectorAccess.h"
 #include "WarpOps.h"
 
 #include "remat/Codegen/Reduction.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace remat;

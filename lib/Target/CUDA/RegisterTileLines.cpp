@@ -8,11 +8,6 @@
 #include "VectorAccess.h"
 #include "WarpOps.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-
 using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
@@ -57,10 +52,15 @@ RegisterTileEmission::Line *RegisterTileEmission::findLine(unsigned number,
   std::optional<Line> wanted = getLine(number, input, isInverse);
   if (!wanted)
     return nullptr;
+  auto getOuter = [&](const Line &line) {
+    const RowStep &step = schedule.steps[line.step];
+    return getOuterCoefficients(step, step.nest.inputs[line.input]);
+  };
   auto found = llvm::find_if(lines, [&](const Line &line) {
     return line.root == wanted->root && line.ofRows == wanted->ofRows &&
            line.isInverse == isInverse && line.offset == wanted->offset &&
-           line.coefficient == wanted->coefficient;
+           line.coefficient == wanted->coefficient &&
+           getOuter(line) == getOuter(*wanted);
   });
   return found == lines.end() ? nullptr : &*found;
 }

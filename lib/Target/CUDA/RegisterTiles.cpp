@@ -44,6 +44,19 @@ int64_t RegisterTiles::countBytes(int64_t rows, int64_t columns) const {
   return bytes;
 }
 
+SmallVector<int64_t> remat::cuda::getOuterCoefficients(const RowStep &step,
+                                                       const Access &access) {
+  SmallVector<int64_t> coefficients;
+  for (int64_t dim : ArrayRef(step.rows).drop_back()) {
+    coefficients.push_back(0);
+    for (auto [loop, coefficient] :
+         llvm::zip(step.nest.loops, access.coefficients))
+      if (llvm::is_contained(loop.dims, unsigned(dim)))
+        coefficients.back() += coefficient;
+  }
+  return coefficients;
+}
+
 namespace {
 
 class RegisterPlanner {
@@ -127,7 +140,8 @@ int RegisterPlanner::addFactor(unsigned number, unsigned input, bool ofRows,
            int64_t(loop.dims[0]) == schedule.steps[step].rows.back()))
         along += coefficient;
     return std::tuple(access.root, access.offset, along,
-                      access.coefficients[sideLoop], nest.loops[sideLoop].size);
+                      access.coefficients[sideLoop], nest.loops[sideLoop].size,
+                      getOuterCoefficients(schedule.steps[step], access));
   };
   for (auto [place, known] : llvm::enumerate(tiles.factors))
     if (known.ofRows == ofRows &&

@@ -81,6 +81,11 @@ std::vector<bool>
 findTiledSteps(const TiledRows &plan,
                llvm::function_ref<bool(unsigned, const TiledStep &)> wanted);
 
+/// How what a step reads or writes depends on the loops outside of a run, such
+/// as those of batches and heads, in their order.
+llvm::SmallVector<int64_t> getOuterCoefficients(const codegen::RowStep &step,
+                                                const codegen::Access &access);
+
 } // namespace remat::cuda
 
 #endif // REMAT_LIB_TARGET_CUDA_REGISTERTILES_H

@@ -519,8 +519,19 @@ LogicalResult RowEmission::emitRowStep(const RowStep &step, bool isLast) {
   bool mustWait = hasLoads && !written.empty();
   for (Value root : reads)
     mustWait |= written.contains(root);
+  // A number of the row that all threads have read alone, without a sum that
+  // brings them together, may be where the result is to come.
+  auto mayOverwrite = [&](Value result, Value root) {
+    return isa<BlockArgument>(result) && isa<BlockArgument>(root) &&
+           result.getType() == root.getType() &&
+           cast<MemRefType>(root.getType()).getNumElements() ==
+               schedule.numRows;
+  };
   for (const Access &access : nest.outputs)
-    mustWait |= written.contains(access.root) || read.contains(access.root);
+    mustWait |= written.contains(access.root) || read.contains(access.root) ||
+                llvm::any_of(read, [&](Value root) {
+                  return mayOverwrite(access.root, root);
+                });
   if (mustWait)
     wait();
   SmallVector<Value> roots;

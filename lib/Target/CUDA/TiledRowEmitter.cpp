@@ -7,6 +7,7 @@
 #include "TiledRowEmitter.h"
 #include "NestEmitter.h"
 #include "RegisterTileEmitter.h"
+#include "RegisterTiles.h"
 #include "RowEmitter.h"
 #include "WarpOps.h"
 
@@ -136,19 +137,6 @@ LogicalResult TiledRowEmission::emitStep(unsigned number) {
   return success();
 }
 
-/// The steps that are wanted, and those that make their tiles.
-std::vector<bool> TiledRowEmission::findNeeded(
-    llvm::function_ref<bool(const TiledStep &)> wanted) const {
-  std::vector<bool> needed(plan.steps.size());
-  for (unsigned number = plan.steps.size(); number-- > 0;) {
-    needed[number] = needed[number] || wanted(plan.steps[number]);
-    if (needed[number])
-      for (unsigned tile : plan.steps[number].tiles)
-        needed[tile] = true;
-  }
-  return needed;
-}
-
 /// Whether the columns that all these steps walk are those of a causal mask.
 bool TiledRowEmission::hidesColumns(const std::vector<bool> &steps) const {
   if (schedule.masked.size != plan.columns)
@@ -210,10 +198,11 @@ Value TiledRowEmission::emitTileCount(const std::vector<bool> &steps) {
 
 LogicalResult TiledRowEmission::emitSweep(unsigned sweep) {
   OpBuilder::InsertionGuard guard(builder);
-  std::vector<bool> needed = findNeeded([&](const TiledStep &step) {
-    return step.sweep == sweep &&
-           (step.kind == TiledStep::OverColumns || step.isResult);
-  });
+  std::vector<bool> needed =
+      findTiledSteps(plan, [&](unsigned, const TiledStep &step) {
+        return step.sweep == sweep &&
+               (step.kind == TiledStep::OverColumns || step.isResult);
+      });
   Value tile = openLoop(builder, loc, index(0), emitTileCount(needed));
   columnBegin = mul(tile, plan.tileColumns);
   isFirst = isEqual(tile, 0);
@@ -281,8 +270,10 @@ Value TiledRowEmission::emitFirstTile(const std::vector<bool> &steps) {
 /// Adds up all rows of a unit for a tile of columns.
 LogicalResult TiledRowEmission::emitSums(Value unit) {
   OpBuilder::InsertionGuard guard(builder);
-  std::vector<bool> needed = findNeeded(
-      [](const TiledStep &step) { return step.kind == TiledStep::OverRows; });
+  std::vector<bool> needed =
+      findTiledSteps(plan, [](unsigned, const TiledStep &step) {
+        return step.kind == TiledStep::OverRows;
+      });
   Value begin = emitFirstTile(needed);
   position.run = unit;
   // Here, they are the same for all rows.

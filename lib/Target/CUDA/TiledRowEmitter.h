@@ -44,8 +44,6 @@ protected:
   mlir::Value emitColumnEnd();
   llvm::LogicalResult emitStep(unsigned number);
   llvm::LogicalResult emitFactors(const std::vector<bool> &steps);
-  std::vector<bool>
-  findNeeded(llvm::function_ref<bool(const TiledStep &)> wanted) const;
   mlir::Value emitTileCount(const std::vector<bool> &steps);
   mlir::Value emitFirstTile(const std::vector<bool> &steps);
   int64_t countRowTiles() const {

@@ -84,7 +84,6 @@ void emitCopyGroup(mlir::OpBuilder &builder, mlir::Location loc);
 void emitCopyWait(mlir::OpBuilder &builder, mlir::Location loc,
                   int64_t pending);
 
-/// Loads the NVVM dialect, for `emitTensorCore`.
 /// Loads the NVVM dialect, for what is above.
 void loadWarpDialects(mlir::MLIRContext *context);
 
