@@ -113,9 +113,10 @@ LogicalResult StepModule::compileKernel(TaskOp task) {
     int64_t bytes = row.elements * element;
     // Parts of rows that a program itself writes may be of any length; tables
     // have none of them.
-    bool isPadded = row.stride * element ==
-                    static_cast<int64_t>(
-                        llvm::alignTo(bytes, uint64_t(REMAT_ROW_ALIGNMENT)));
+    bool isPadded =
+        bytes <= std::numeric_limits<uint32_t>::max() &&
+        row.stride * element == static_cast<int64_t>(llvm::alignTo(
+                                    bytes, uint64_t(REMAT_ROW_ALIGNMENT)));
     kernel.resultRows.push_back(isPadded ? bytes : 0);
   }
   kernel.call = compiler.match(function);

@@ -118,7 +118,7 @@ static std::optional<ScaledFactor> findScaled(Value value) {
     if (!isWidened)
       continue;
     found.narrow = value;
-    if (!found.scale.isFinite() || found.scale.isZero())
+    if (!found.scale.isNormal())
       return std::nullopt;
     return found;
   }
@@ -184,6 +184,12 @@ static linalg::ContractOp hoistConstants(RewriterBase &rewriter,
     std::optional<ScaledFactor> found = findScaled(factor);
     if (!found)
       continue;
+    // Both together may be too large or too small for a number.
+    APFloat both = scale;
+    both.multiply(found->scale, APFloat::rmNearestTiesToEven);
+    if (!both.isNormal())
+      continue;
+    scale = both;
     Value narrow = arrange(rewriter, *found);
     rewriter.setInsertionPoint(op);
     Value wide = createElementwiseLike(
@@ -194,7 +200,6 @@ static linalg::ContractOp hoistConstants(RewriterBase &rewriter,
         });
     rewriter.modifyOpInPlace(op,
                              [&] { op.getInputsMutable()[i].assign(wide); });
-    scale.multiply(found->scale, APFloat::rmNearestTiesToEven);
   }
   if (scale.isExactlyValue(1.0))
     return op;
@@ -342,7 +347,9 @@ static linalg::ContractOp hoistRows(RewriterBase &rewriter,
   for (auto [place, input] : llvm::enumerate(inputs))
     if (place != main && isZeroTensor(input) &&
         maps[place].isFunctionOfDim(last)) {
-      input = createZeros(rewriter, loc, innerType);
+      input =
+          createZeros(rewriter, loc,
+                      innerType.clone(getElementTypeOrSelf(input.getType())));
       maps[place] = rewriter.getMultiDimIdentityMap(innerRank);
       made.push_back(input.getDefiningOp());
     }
@@ -370,7 +377,11 @@ static linalg::ContractOp hoistRows(RewriterBase &rewriter,
 
 linalg::ContractOp remat::hoistFactorScales(RewriterBase &rewriter,
                                             linalg::ContractOp op) {
-  if (!isF32(op->getResult(0)) || !startsFromZeros(op) || !isFree(op))
+  bool isStatic = llvm::all_of(op->getOperandTypes(), [](Type type) {
+    return cast<ShapedType>(type).hasStaticShape();
+  });
+  if (!isStatic || !isF32(op->getResult(0)) || !startsFromZeros(op) ||
+      !isFree(op))
     return op;
   // Fewer elements are scaled.
   for (unsigned number = 0; number < 2; ++number)

@@ -255,8 +255,7 @@ llvm::Expected<Solution> planLayers(const Problem &problem,
 /// numbers of stages and amounts of memory. Then repairs what does not fit and
 /// takes back what is not needed. Good where so little memory is left that
 /// borders are made again from earlier ones. Heuristic; fails without a budget
-/// or a backward phase, when something other than recomputation may save
-/// memory, and when no plan was found.
+/// or a backward phase, and when no plan was found.
 llvm::Expected<Solution> planStages(const Problem &problem,
                                     const SolverOptions &options = {});
 

@@ -51,6 +51,9 @@ static bool mayBeNarrow(OpOperand &operand) {
       !getElement(op->getOperand(2)).isF32())
     return false;
   Value other = op->getOperand(1 - operand.getOperandNumber());
+  // A product of a factor with itself stays: its operands change one by one.
+  if (getViewRoot(other) == getViewRoot(operand.get()))
+    return false;
   return getElement(other).isBF16() ||
          (getElement(other).isF32() && isMadeInBlocks(other));
 }

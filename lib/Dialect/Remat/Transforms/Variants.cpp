@@ -173,13 +173,15 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
     bool isStages = planner.get() == stages;
     if (isStages && (isSmallest || !best || !repeatsMuch(best->plan.solution)))
       continue;
-    if (best && !isSmallest &&
+    if (!isStages && best && !isSmallest &&
         hasNothingToAbsorb(planner->getProblem().problem,
                            best->plan.solution.plan))
       continue;
+    // Stages, which are seldom looked for, have the time that is left.
+    size_t waiting = planners.size() - number - (stages && !isStages ? 1 : 0);
     if (left)
       planner->setTimeLimit(std::max(*getSecondsLeft() - until, 0.0) /
-                            double(planners.size() - number));
+                            double(waiting));
     llvm::Expected<GraphPlan> found = planner->plan(budget);
     if (found) {
       if (!best || isBetter(*found, best->plan, isSmallest))
