@@ -16,7 +16,9 @@ usage: opcases.py BIN CASES_DIR [--only=REGEX] [--json=FILE] [--jobs=2]
   --options  more options for remat-run; poison finds reads of dead buffers
   --package  compile and run with the Python package `remat` instead, many
              cases in one process: a GPU has one context for all of them. Then
-             options are those of a step alone, such as --target=cuda
+             options are those of a step alone, such as --target=cuda. Its hvp
+             are tangents of gradients; the goldens are gradients of gradients,
+             which are not finite at some singular points where tangents are
   --seconds  begin no case after so many seconds
 
 Outcomes of each mode: `ok`; `ok 5x` (within five tolerances, as reassociated

@@ -40,11 +40,12 @@ def pack_model(binary, model, directory, is_timed):
         call(os.path.join(binary, "remat-run"), *given, "--outputs=" + expected)
     results = ["%s%d.npy" % (kind, number) for kind in ("result", "vjp") for number in range(len(os.listdir(expected)))
                if os.path.exists(os.path.join(expected, "%s%d.npy" % (kind, number)))]
+
     def pack_step(budget):
         path = os.path.join(name, "step-%s.so" % budget.strip("%"))
         code = os.path.join(directory, path[:-3] + ".o")
         summary = call(os.path.join(binary, "remat-compile"), *given, "--target=cuda", "--budget=" + budget,
-                       "--effort=0.1", *(["--bias-rounding=once"] if is_timed else []), "-o", code)
+                       *(["--effort=0.3", "--bias-rounding=once"] if is_timed else ["--effort=0.1"]), "-o", code)
         if summary is None:
             return None
         call("cc", "-shared", "-o", os.path.join(directory, path), code)

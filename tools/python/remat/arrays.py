@@ -143,8 +143,8 @@ def _view_cuda_interface(array, interface):
 
 
 def _view_torch(array):
-    """By PyTorch's own means, which take a tenth of the time of DLPack. None if it is not a plain dense tensor of the
-    CPU or of a CUDA device."""
+    """By PyTorch's own means, which take less time than DLPack. None if it is not a plain dense tensor of the CPU or of
+    a CUDA device."""
     import torch
     if type(array) not in (torch.Tensor, torch.nn.Parameter) or array.layout is not torch.strided:
         return None
