@@ -116,9 +116,12 @@ bool RegisterPlanner::isElementwise(const RowStep &step,
        llvm::concat<const Access>(nest.inputs, nest.outputs))
     if (access.nonlinear)
       return false;
+  // What is no tile and no result of the kernel would have to be in memory.
   if (tiled.kind == TiledStep::Tile)
-    return llvm::none_of(nest.outputs,
-                         [](const Access &output) { return output.isRead; });
+    return llvm::none_of(nest.outputs, [&](const Access &output) {
+      return output.isRead ||
+             (!wide.contains(output.root) && !isa<BlockArgument>(output.root));
+    });
   SmallVector<Accumulator> sums = findAccumulators(nest);
   return sums.size() == nest.outputs.size() &&
          llvm::all_of(sums, [&](const Accumulator &sum) {
