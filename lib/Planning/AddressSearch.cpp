@@ -41,8 +41,9 @@
 using namespace llvm;
 using namespace remat::planning;
 
-AddressSearch::AddressSearch(ArrayRef<LiveRange> given)
-    : offsets(given.size(), 0) {
+AddressSearch::AddressSearch(ArrayRef<LiveRange> given,
+                             std::function<bool()> isOver)
+    : isOver(std::move(isOver)), offsets(given.size(), 0) {
   std::vector<uint32_t> begins;
   for (auto [index, range] : enumerate(given)) {
     if (range.bytes == 0)
@@ -88,7 +89,7 @@ AddressSearch::Outcome AddressSearch::run(int64_t arenaBytes, Order newOrder,
   arena = arenaBytes;
   order = newOrder;
   Outcome outcome = Outcome::Stopped;
-  while (outcome == Outcome::Stopped && work > 0) {
+  while (outcome == Outcome::Stopped && work > 0 && !isOver()) {
     int64_t share = work;
     if (order == Order::Blame) {
       int64_t once = int64_t(neighbours.size() + ranges.size());
@@ -127,6 +128,7 @@ void AddressSearch::reset() {
   trail.clear();
   // Resetting visits every position of every range.
   spent = int64_t(neighbours.size() + numRanges);
+  nextQuestion = PackingTuning::workBetweenQuestions;
 }
 
 /// The first of the parts that what is given falls apart into.
@@ -142,6 +144,13 @@ uint32_t AddressSearch::makeRootParts() {
     parts.push_back(part);
   }
   return first;
+}
+
+bool AddressSearch::isCutShort() {
+  if (spent < nextQuestion)
+    return false;
+  nextQuestion = spent + PackingTuning::workBetweenQuestions;
+  return isOver();
 }
 
 AddressSearch::Outcome AddressSearch::search(int64_t maxSpent) {
@@ -166,7 +175,7 @@ AddressSearch::Outcome AddressSearch::search(int64_t maxSpent) {
         recallLeft();
         continue;
       }
-      if (spent > maxSpent)
+      if (spent > maxSpent || isCutShort())
         return Outcome::Stopped;
       uint32_t range = candidates[choice.nextCandidate++];
       isAccepted = place(range, parts[choice.part]);

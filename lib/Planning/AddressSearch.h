@@ -18,6 +18,8 @@
 
 #include "llvm/ADT/SmallVector.h"
 
+#include <functional>
+
 namespace remat::planning {
 
 class AddressSearch {
@@ -51,10 +53,12 @@ public:
 
   /// Arenas and what divides all sizes, alignments and fixed offsets must leave
   /// a factor of at most 2^52 beside a power of two.
-  explicit AddressSearch(llvm::ArrayRef<LiveRange> ranges);
+  /// `isOver` is asked every now and then whether to stop.
+  AddressSearch(llvm::ArrayRef<LiveRange> ranges, std::function<bool()> isOver);
 
   /// Looks for addresses in an arena of `arenaBytes`, and takes its work, in
-  /// visits of a range or of a position, off `work`. Stops when none is left.
+  /// visits of a range or of a position, off `work`. Stops when none is left,
+  /// or when it is over.
   Outcome run(int64_t arenaBytes, Order order, int64_t &work);
 
   /// Of what fits.
@@ -104,6 +108,7 @@ private:
   void reset();
   uint32_t makeRootParts();
   Outcome search(int64_t maxSpent);
+  bool isCutShort();
   void openPart(uint32_t part);
   void rank(const Part &part);
   void listLeft(const Part &part);
@@ -137,6 +142,10 @@ private:
   /// What lives together with each range: one list behind the other.
   std::vector<uint32_t> neighbours;
   std::vector<size_t> firstNeighbours;
+
+  std::function<bool()> isOver;
+  /// What will have been spent when that is asked for the next time.
+  int64_t nextQuestion = 0;
 
   int64_t arena = 0;
   Order order = Order::CrowdLifeArea;

@@ -257,17 +257,20 @@ class ArenaSearch {
 public:
   ArenaSearch(ArrayRef<LiveRange> ranges, const PackingOptions &options,
               Packing &best)
-      : ranges(ranges), options(options), best(best), search(ranges),
+      : ranges(ranges), options(options), best(best),
+        search(ranges, [this] { return isCutShort(); }),
         granule(computeGranule(ranges)), work(options.maxWork) {}
 
   void run();
 
 private:
   AddressSearch::Outcome tryArena(int64_t bytes, int64_t share);
-  bool isOver() const {
-    return work <= 0 || (options.deadline &&
-                         std::chrono::steady_clock::now() >= *options.deadline);
+  bool isCutShort() const {
+    return (options.interrupt && *options.interrupt) ||
+           (options.deadline &&
+            std::chrono::steady_clock::now() >= *options.deadline);
   }
+  bool isOver() const { return work <= 0 || isCutShort(); }
 
   ArrayRef<LiveRange> ranges;
   const PackingOptions &options;
@@ -298,8 +301,11 @@ AddressSearch::Outcome ArenaSearch::tryArena(int64_t bytes, int64_t share) {
         if (range.bytes != 0)
           best.totalBytes = std::max(best.totalBytes, offset + range.bytes);
     }
-    if (outcome != AddressSearch::Outcome::Stopped)
+    if (outcome != AddressSearch::Outcome::Stopped) {
+      if (options.onProgress)
+        options.onProgress(best);
       return outcome;
+    }
   }
   return AddressSearch::Outcome::Stopped;
 }
@@ -345,7 +351,7 @@ static bool isSmallEnough(ArrayRef<LiveRange> ranges) {
   int64_t visits = int64_t(ranges.size()) * int64_t(ranges.size());
   for (const LiveRange &range : ranges)
     visits += numLive[range.begin];
-  return visits <= PackingOptions().maxWork / PackingTuning::leastPlacements;
+  return visits <= PackingOptions::usualWork / PackingTuning::leastPlacements;
 }
 
 /// The same ranges, with positions renumbered: only those where one begins

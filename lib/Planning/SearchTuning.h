@@ -381,6 +381,8 @@ struct PackingTuning {
   /// all ranges so often, and keeps so much of the blame.
   static constexpr int64_t placementsBetweenRestarts = 16;
   static constexpr double blameKept = 0.8;
+  /// Work after which a search looks at the clock: some milliseconds.
+  static constexpr int64_t workBetweenQuestions = 4'000'000;
   /// Packings of more ranges are not remembered.
   static constexpr size_t mostCached = 4096;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packs tables of buffers with remat-pack and, where it is given, with MiniMalloc, in turn.
 
-    packing.py BIN FOLDER [--minimalloc=PROGRAM] [--timeout=SECONDS] [--effort=FACTOR]
+    packing.py BIN FOLDER [--minimalloc=PROGRAM] [--timeout=SECONDS]
 
 FOLDER has files NAME.CAPACITY.csv, as MiniMalloc's benchmarks are called. Each is packed into its capacity by both, one
 after the other; the time is that of the whole process. Exit status 1 if remat-pack does not fit one, or takes longer
@@ -43,7 +43,6 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--minimalloc", metavar="PROGRAM")
     parser.add_argument("--timeout", type=float, default=120, metavar="SECONDS")
-    parser.add_argument("--effort", type=float, default=100, metavar="FACTOR")
     options = parser.parse_args()
     files = sorted(name for name in os.listdir(options.folder) if name.endswith(".csv"))
     if not files:
@@ -54,7 +53,7 @@ def main():
         for name in files:
             path, capacity = os.path.join(options.folder, name), int(name.split(".")[-2])
             status, ours = run([os.path.join(options.bin, "remat-pack"), path, f"--capacity={capacity}",
-                                f"--effort={options.effort}", "-o", output], options.timeout)
+                                "-o", output], options.timeout)
             fits = status == 0 and check(output, capacity)
             line, good = f"{name:24} remat {'fits in' if fits else 'does not fit in'} {ours:7.2f} s", fits
             if options.minimalloc:

@@ -14,7 +14,9 @@
 #include "Table.h"
 
 #include "common/Driver.h"
+#include "common/Interrupts.h"
 #include "common/OutputFlags.h"
+#include "common/ProgressLine.h"
 
 #include "remat/Planning/Algorithms.h"
 #include "remat/Support/OutputFiles.h"
@@ -22,13 +24,18 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
 
-#include <chrono>
+#include <atomic>
+#include <mutex>
 
 using namespace llvm;
 using namespace remat;
 using namespace remat::pack;
 using remat::tools::makeError;
+
+/// The default effort: a capacity is a question, to which the answer is wanted.
+static constexpr double usualEffort = 1, capacityEffort = 100;
 
 namespace {
 /// The command line.
@@ -41,9 +48,11 @@ struct Options {
       cl::desc("An arena of so many bytes is small enough (default: look for "
                "the smallest)")};
   cl::opt<double> effort{
-      "effort", cl::init(1), cl::cat(category), cl::value_desc("factor"),
-      cl::desc("How long to search: 1 is about a second. More effort never "
-               "leads to a larger arena")};
+      "effort", cl::init(usualEffort), cl::cat(category),
+      cl::value_desc("factor"),
+      cl::desc("How long to search at most: 1 is about a second (default: 1, "
+               "and 100 with --capacity). More effort never leads to a larger "
+               "arena")};
   cl::opt<std::string> outputFile{"o", cl::cat(category),
                                   cl::value_desc("file"),
                                   cl::desc("Write the table with offsets")};
@@ -57,6 +66,55 @@ static Options &options() {
   static Options options;
   return options;
 }
+
+namespace {
+/// A search that the user watches: says once a second on a terminal how far it
+/// is, and Ctrl-C ends it, with its best arena so far.
+class PackWatch {
+public:
+  PackWatch()
+      : line("remat-pack", sys::Process::StandardErrIsDisplayed(),
+             [this] { return describe(); }) {
+    tools::setInterruptFunction([] { interrupted = true; });
+  }
+  ~PackWatch() {
+    tools::setInterruptFunction(nullptr);
+    line.clear();
+    if (interrupted)
+      errs() << "remat-pack: interrupted, the arena is the best so far\n";
+  }
+  PackWatch(const PackWatch &) = delete;
+
+  void attach(planning::PackingOptions &packing) {
+    packing.interrupt = &interrupted;
+    packing.onProgress = [this](const planning::Packing &best) {
+      std::lock_guard<std::mutex> lock(mutex);
+      arenaBytes = best.totalBytes;
+      lowerBytes = best.lowerBytes;
+    };
+  }
+  double getSeconds() const { return line.getSeconds(); }
+
+private:
+  tools::ProgressState describe() {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (arenaBytes == 0)
+      return {"no arena better than the first one yet", std::nullopt};
+    return {
+        formatv("arena {0} bytes, at least {1} bytes", arenaBytes, lowerBytes),
+        std::nullopt};
+  }
+
+  /// Set by Ctrl-C.
+  static inline std::atomic<bool> interrupted = false;
+
+  /// Guards what is below, which the thread that prints reads.
+  std::mutex mutex;
+  int64_t arenaBytes = 0, lowerBytes = 0;
+  /// The last member: its thread ends before what it reads.
+  tools::ProgressLine line;
+};
+} // namespace
 
 /// The error of buffers for which no arena within the capacity was found.
 class CapacityError
@@ -84,6 +142,12 @@ private:
 };
 char CapacityError::ID = 0;
 
+static double getEffort() {
+  bool isQuestion =
+      options().capacity > 0 && options().effort.getNumOccurrences() == 0;
+  return isQuestion ? capacityEffort : options().effort.getValue();
+}
+
 static json::Object makeReport(const Table &table,
                                const planning::Packing &packing,
                                double seconds) {
@@ -92,6 +156,7 @@ static json::Object makeReport(const Table &table,
                       {"peak_bytes", packing.peakBytes},
                       {"lower_bound_bytes", packing.lowerBytes},
                       {"arena_bytes", packing.totalBytes},
+                      {"effort", getEffort()},
                       {"seconds", seconds}};
   if (options().capacity > 0) {
     report["capacity_bytes"] = options().capacity.getValue();
@@ -134,7 +199,7 @@ static Error runTool() {
       (options().capacity == 0 && options().capacity.getNumOccurrences()))
     return makeError("--capacity: expected a number of bytes above 0, actual " +
                      Twine(options().capacity));
-  double effort = options().effort;
+  double effort = getEffort();
   if (!(effort >= 0 && effort <= 1e6))
     return makeError("--effort: expected a factor from 0 to 1000000");
   if (Error error = tools::checkFileNames(getOutputFlags()))
@@ -151,15 +216,18 @@ static Error runTool() {
   packingOptions.maxWork =
       static_cast<int64_t>(effort * double(packingOptions.maxWork));
   packingOptions.enoughBytes = options().capacity;
-  auto begin = std::chrono::steady_clock::now();
-  planning::Packing packing =
-      planning::packLiveRanges(table->ranges, packingOptions);
-  std::chrono::duration<double> seconds =
-      std::chrono::steady_clock::now() - begin;
+  planning::Packing packing;
+  double seconds = 0;
+  {
+    PackWatch watch;
+    watch.attach(packingOptions);
+    packing = planning::packLiveRanges(table->ranges, packingOptions);
+    seconds = watch.getSeconds();
+  }
   if (std::optional<std::string> fault =
           planning::findPackingFault(table->ranges, packing))
     return makeError("internal error: " + *fault);
-  if (Error error = writeOutputs(*table, packing, seconds.count()))
+  if (Error error = writeOutputs(*table, packing, seconds))
     return error;
   if (options().capacity == 0 || packing.totalBytes <= options().capacity)
     return Error::success();

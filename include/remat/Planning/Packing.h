@@ -14,8 +14,10 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -50,18 +52,24 @@ struct Packing {
 };
 
 struct PackingOptions {
-  /// Bounds the search, in visits of a range or position: about a second. More
-  /// work never leads to a larger arena.
-  int64_t maxWork = 1'000'000'000;
+  /// About a second, in visits of a range or position.
+  static constexpr int64_t usualWork = 1'000'000'000;
   /// The work of a search for one plan among many: about its first round, in
   /// which it mostly finds what it finds at all.
   static constexpr int64_t briefWork = 40'000'000;
+  /// Bounds the search, in visits. More work never leads to a larger arena.
+  int64_t maxWork = usualWork;
   /// An arena of so many bytes is small enough: no smaller one is looked for,
   /// and if none is so small, this is proven if the work suffices, and no more
   /// is looked for either.
   int64_t enoughBytes = 0;
   /// If set, the search ends soon after this time, whatever work is left.
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  /// When it becomes true, the search ends soon, with the best that it has.
+  const std::atomic<bool> *interrupt = nullptr;
+  /// Called after every improvement of the arena or of its lower bound, from
+  /// the thread that called for the packing.
+  std::function<void(const Packing &)> onProgress;
 };
 
 /// Packs the ranges into a small arena. Places them one by one at the lowest

@@ -11,9 +11,12 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <limits>
 #include <numeric>
 #include <random>
+#include <thread>
 
 using namespace remat::planning;
 
@@ -197,6 +200,42 @@ TEST(PackingTest, StopsWhereNothingIsSmallEnough) {
   PackingOptions options;
   options.enoughBytes = 9'999;
   EXPECT_EQ(pack(ranges, options).offsets, greedy.offsets);
+}
+
+TEST(PackingTest, SaysWhatItHasFound) {
+  unsigned said = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::vector<LiveRange> ranges = Partition(seed, 6).ranges;
+    Packing last = pack(ranges, withWork(0));
+    PackingOptions options;
+    options.onProgress = [&](const Packing &best) {
+      ++said;
+      EXPECT_LE(best.totalBytes, last.totalBytes);
+      EXPECT_GE(best.lowerBytes, last.lowerBytes);
+      last = best;
+    };
+    EXPECT_EQ(pack(ranges, options).offsets, last.offsets);
+  }
+  EXPECT_GT(said, 0u);
+}
+
+// The caller wants no more while the search is in the middle of a round.
+TEST(PackingTest, InterruptEndsTheSearch) {
+  std::vector<LiveRange> ranges = Partition(2, 9).ranges;
+  std::atomic<bool> interrupt = false;
+  PackingOptions options = withWork(std::numeric_limits<int64_t>::max());
+  options.enoughBytes = 10'000;
+  options.interrupt = &interrupt;
+  std::thread caller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    interrupt = true;
+  });
+  Packing packing = pack(ranges, options);
+  caller.join();
+  EXPECT_LE(packing.totalBytes, pack(ranges, withWork(0)).totalBytes);
+
+  // At once.
+  EXPECT_EQ(pack(ranges, options).offsets, pack(ranges, withWork(0)).offsets);
 }
 
 /// The ranges with sizes times `factor`.

@@ -79,7 +79,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int64_t allPackingWork = planning::PackingOptions().maxWork;
+  static constexpr int64_t allPackingWork = planning::PackingOptions::usualWork;
 
   /// What becomes of a plan when buffers are assigned and placed.
   struct Outcome {

@@ -236,7 +236,7 @@ struct ArenaLayout {
   explicit ArenaLayout(const GraphLiveness &liveness);
   /// The same with packings from `cache`, for each at most `maxWork`.
   ArenaLayout(const GraphLiveness &liveness, planning::PackingCache &cache,
-              int64_t maxWork = planning::PackingOptions().maxWork);
+              int64_t maxWork = planning::PackingOptions::usualWork);
 
   llvm::SmallVector<const LiveBuffer *> buffers;
   /// One for each buffer.
