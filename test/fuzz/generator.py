@@ -12,14 +12,17 @@ from operations import Operations
 from program import Program, Scope, Statement
 from regions import Regions
 
-LIMIT = 30.0  # Larger values go through a tanh.
+NARROW = ("bf16", "f16")  # Their results are compared with those in f64 as closely as rounding allows.
 
 
 class Generator(Operations, Movement, Regions, Derivatives):
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.program = Program(seed)
-        self.program.element = self.random.choice(["f64", "f32", "f32"])
+        self.program.element = self.random.choice(["f64", "f32", "f32", *NARROW])
+        self.narrow = self.program.element in NARROW
+        # Larger values go through a tanh, and candidates of a choice are further from each other than their errors.
+        self.limit, self.margin = (4.0, 0.125) if self.narrow else (30.0, 1e-3)
         self.env, self.next, self.policies = {}, 0, set()
         self.scope = Scope()
         self.differentiating = 0  # How many functions around are differentiated by the program.
@@ -33,7 +36,8 @@ class Generator(Operations, Movement, Regions, Derivatives):
 
     def number(self):
         value = self.random.uniform(-1.5, 1.5)
-        return round(value * 4096) / 4096  # Exact in f32.
+        parts = 64 if self.narrow else 4096
+        return round(value * parts) / parts  # Exact in the element type.
 
     def argument(self, shape, dtype="f4", below=0):
         """An argument, or where none can be added a constant; floating-point, or indices below a bound."""
@@ -87,7 +91,7 @@ class Generator(Operations, Movement, Regions, Derivatives):
     def bound(self):
         """Keeps values small: a tanh of the last one if it is not."""
         name, shape = self.scope.names[-1]
-        if max((abs(value) for value in self.env[name]), default=0) > LIMIT:
+        if max((abs(value) for value in self.env[name]), default=0) > self.limit:
             self.map_named(name, shape, "tanh")
 
     def pick(self, condition=lambda shape: True):

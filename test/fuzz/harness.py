@@ -2,6 +2,7 @@
 
 import argparse
 import hashlib
+import math
 import os
 import resource
 import shutil
@@ -156,22 +157,43 @@ def shrink(parts, fails, budget=300):
     return parts
 
 
+# Of a float: its letters in a NumPy file, its digits, the exponent of its last subnormal one, and its largest number.
+FLOATS = {"f64": ("f8", 53, -1074, 1.8e308), "f32": ("f4", 24, -149, (2 - 2.0**-23) * 2.0**127),
+          "f16": ("f2", 11, -24, 65504.0), "bf16": ("u2", 8, -133, (2 - 2.0**-7) * 2.0**127)}
+
+
+def round_to(element, value):
+    """The number of a float type that is nearest to one of f64, of two the even one."""
+    _, digits, least, most = FLOATS[element]
+    if not math.isfinite(value) or element == "f64":
+        return value
+    last = max(math.frexp(value)[1] - digits, least)
+    rounded = math.ldexp(round(math.ldexp(value, -last)), last)
+    return rounded if abs(rounded) <= most else math.copysign(math.inf, value)
+
+
 def npy(dtype, shape, values):
-    """A NumPy file: `dtype` is 'f4', 'f8', 'i4' or 'i8'."""
+    """A NumPy file: `dtype` is 'f2', 'f4', 'f8', 'i4' or 'i8', or 'u2' for the bits of bf16."""
     dims = "".join(f"{extent}, " for extent in shape)
     header = f"{{'descr': '<{dtype}', 'fortran_order': False, 'shape': ({dims}), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    code = {"f4": "f", "f8": "d", "i4": "i", "i8": "q"}[dtype]
+    if dtype == "u2":
+        values = [struct.unpack("<I", struct.pack("<f", value))[0] >> 16 for value in values]
+    code = {"f2": "e", "f4": "f", "f8": "d", "i4": "i", "i8": "q", "u2": "H"}[dtype]
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + \
         struct.pack(f"<{len(values)}{code}", *values)
 
 
 def read_npy(path):
-    """The numbers in a file of f4, f8, i4 or i8."""
+    """The numbers in such a file."""
     with open(path, "rb") as file:
         data = file.read()
     size = struct.unpack("<H", data[8:10])[0]
     header = data[10:10 + size].decode()
-    code, width = {"f4": ("f", 4), "f8": ("d", 8), "i4": ("i", 4), "i8": ("q", 8)}[header.split("'descr': '<")[1][:2]]
+    dtype = header.split("'descr': '<")[1][:2]
+    code, width = {"f2": ("e", 2), "f4": ("f", 4), "f8": ("d", 8), "i4": ("i", 4), "i8": ("q", 8), "u2": ("H", 2)}[dtype]
     payload = data[10 + size:]
-    return list(struct.unpack(f"<{len(payload) // width}{code}", payload))
+    values = list(struct.unpack(f"<{len(payload) // width}{code}", payload))
+    if dtype == "u2":
+        values = [struct.unpack("<f", struct.pack("<I", value << 16))[0] for value in values]
+    return values

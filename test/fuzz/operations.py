@@ -61,7 +61,6 @@ PARTS = {
     "abs": (["%r = complex.abs %y : C"], abs),
 }
 POLICIES = ["must_save", "prefer_save", "must_recompute", "prefer_recompute", "must_cpu_offload", "prefer_cpu_offload"]
-MARGIN = 1e-3  # Between candidates of a choice.
 
 
 def affine(loops, dims):
@@ -139,7 +138,7 @@ class Operations:
             return True
         kind = self.random.choice(list(BODIES))
         body, function, kink = BODIES[kind]
-        if kink and any(abs(value) < MARGIN for value in self.env[source]):
+        if kink and any(abs(value) < self.margin for value in self.env[source]):
             return False
         name, dims = self.name(), list(range(len(shape)))
         lines = self.generic(name, shape, [(source, shape)], [dims], dims, ["parallel"] * len(shape), body)
@@ -159,7 +158,7 @@ class Operations:
         values = self.env
         gap = [abs(values[source][at(shape, p)] - values[other][at(small, [p[d] for d in dims])])
                for p in points(shape)]
-        if kind in ("maximumf", "minimumf") and min(gap, default=1) < MARGIN:
+        if kind in ("maximumf", "minimumf") and min(gap, default=1) < self.margin:
             return False
 
         def evaluate(env):
@@ -234,15 +233,20 @@ class Operations:
             return parts
 
         parts = [sorted(part) for part in groups(self.env) if len(part) > 1]
-        if (kind == "maximum" and any(part[-1] - part[-2] < MARGIN for part in parts) or
-                kind == "minimum" and any(part[1] - part[0] < MARGIN for part in parts) or
-                kind == "product" and any(max(map(abs, part)) > 1e4 ** (1 / len(part)) for part in parts)):
+        if (kind == "maximum" and any(part[-1] - part[-2] < self.margin for part in parts) or
+                kind == "minimum" and any(part[1] - part[0] < self.margin for part in parts) or
+                kind == "product" and any(max(map(abs, part)) > self.limit ** (2.7 / len(part)) for part in parts)):
             return False
-        text, combine, start = REDUCTIONS[kind]
+        text, combine, start = self.reduction(kind)
         body = [f"%r = arith.{text} %0, %out : E"]
         lines = self.generic(name, out, [(source, shape)], [list(range(len(shape)))], kept, kinds, body, start)
         self.add([(name, out)], {source}, lines, lambda env: [[combine(part) for part in groups(env)]])
         return True
+
+    def reduction(self, kind):
+        """What is in the table, with a start that is a number of the element type."""
+        text, combine, start = REDUCTIONS[kind]
+        return text, combine, start.replace("1.0e30", "6.0e4") if self.program.element == "f16" else start
 
     def gen_window(self):
         """Sums or extrema of the windows along the last dimension."""
@@ -257,13 +261,13 @@ class Operations:
         outer, name, t, e = shape[:-1], self.name(), self.program.type_of, self.program.element
         out = outer + [room // stride + 1]
         kind = self.random.choice(["sum", "maximum", "minimum"])
-        text, combine, start = REDUCTIONS[kind]
+        text, combine, start = self.reduction(kind)
 
         def windows(env):
             return [[env[source][at(shape, [*p[:-1], p[-1] * stride + k * dilation])] for k in range(size)]
                     for p in points(out)]
 
-        if kind != "sum" and any(b - a < MARGIN for part in windows(self.env) for a, b in
+        if kind != "sum" and any(b - a < self.margin for part in windows(self.env) for a, b in
                                  zip(sorted(part), sorted(part)[1:])):
             return False
         rank = len(out)
@@ -282,15 +286,15 @@ class Operations:
         return True
 
     def gen_complex(self):
-        if self.differentiating:
-            return False  # There are no complex dual numbers.
         """A function of complex numbers, made of two tensors, and a part of what it gives."""
+        if self.differentiating or self.narrow:
+            return False  # There are no complex dual numbers, and no complex numbers of such parts.
         source, shape = self.pick()
         other, name, t, e = self.pick_or_make(shape), self.name(), self.program.type_of, self.program.element
         kind, part = self.random.choice(list(COMPLEX)), self.random.choice(list(PARTS))
         (text, function), (last, take) = COMPLEX[kind], PARTS[part]
         numbers = [function(complex(a, b)) for a, b in zip(self.env[source], self.env[other])]
-        if part == "abs" and any(abs(number) < MARGIN for number in numbers):
+        if part == "abs" and any(abs(number) < self.margin for number in numbers):
             return False
         number = f"complex<{e}>"
         dims = list(range(len(shape)))
@@ -462,18 +466,20 @@ class Operations:
         return True
 
     def gen_cast(self):
-        if self.program.element != "f32":
+        if self.program.element == "f64":
             return False
         source, shape = self.pick()
-        name, narrow, t = self.name(), self.random.choice(["bf16", "f16"]), self.program.type_of
-        lines = [f"%{name}n = arith.truncf %{source} : {t(shape)} to {t(shape, narrow)}"]
+        name, t = self.name(), self.program.type_of
+        other = "f32" if self.narrow else self.random.choice(["bf16", "f16"])
+        there, back = ("extf", "truncf") if self.narrow else ("truncf", "extf")
+        lines = [f"%{name}n = arith.{there} %{source} : {t(shape)} to {t(shape, other)}"]
         inner = name + "n"
         if self.random.random() < 0.5:
-            lines.append(f"%{name}m = arith.addf %{inner}, %{inner} : {t(shape, narrow)}")
+            lines.append(f"%{name}m = arith.addf %{inner}, %{inner} : {t(shape, other)}")
             inner, scale = name + "m", 2.0
         else:
             scale = 1.0
-        lines.append(f"%{name} = arith.extf %{inner} : {t(shape, narrow)} to {t(shape)}")
+        lines.append(f"%{name} = arith.{back} %{inner} : {t(shape, other)} to {t(shape)}")
         self.add([(name, shape)], {source}, lines, lambda env: [[scale * value for value in env[source]]])
         self.program.features.add("casts")
         return True

@@ -21,6 +21,7 @@ class Program:
         self.features = set()
         self.lossy = False  # Whether saved values are rounded, so that derivatives are inexact.
         self.fresh = False  # Whether recomputed random numbers are others.
+        self.rounding = None  # What the interpreter does to the elements of each statement.
 
     def type_of(self, shape, element=None):
         return f"tensor<{''.join(f'{extent}x' for extent in shape)}{element or self.element}>"
@@ -63,8 +64,9 @@ class Program:
             chunks.append(statement.close(["  " + line for line in nested], functions))
         return [line for chunk in reversed(chunks) for line in chunk]
 
-    def evaluate(self, values=None, removed=()):
-        """The values of the results for arguments in place of its own."""
+    def evaluate(self, values=None, removed=(), rounding=None):
+        """The values of the results for arguments in place of its own; what a statement makes is rounded by `rounding`."""
+        self.rounding = rounding
         env = {arg[0]: value for arg, value in zip(self.args, values or [arg[3] for arg in self.args])}
         self.run_body(self.body, env, removed)
         return [env[name] for name, _ in self.results]
@@ -76,6 +78,8 @@ class Program:
                     env[name] = [0.5] * size_of(shape)
             else:
                 statement.run(env, removed)
+                if self.rounding:
+                    env.update((name, [self.rounding(value) for value in env[name]]) for name, _ in statement.results)
 
 
 class Scope:

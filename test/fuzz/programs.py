@@ -2,7 +2,8 @@
 """programs.py TOOLS: random programs, differentiated and run in many ways.
 
 Results are compared with an interpreter (interpreter.py), derivatives with finite differences of that interpreter. Both
-are done in f64: programs in f32 run with --widen for it. Then the program runs as it is under several budgets, numbers
+are done in f64: programs in narrower types run with --widen for it. What bf16 and f16 give is compared with that, as closely as
+the interpreter gets where it rounds each statement. Then the program runs as it is under several budgets, numbers
 of threads, planners and checks, with donated arguments and with accumulated gradients, which all have to give the same
 bits, and peaks have to be what was planned."""
 
@@ -11,10 +12,10 @@ import math
 import os
 import random
 import shutil
-import struct
 
-from generator import Generator
-from harness import Session, npy, parse_options, read_npy, run, shrink, write
+from generator import NARROW, Generator
+from harness import FLOATS, Session, npy, parse_options, read_npy, round_to, run, shrink, write
+from numerics import Dual, tangent_of, value_of
 from targets import add_target, make_facts
 
 PLANNERS = ["greedy", "search", "recompute-all", "chen-greedy", "min-cut", "knapsack", "lower-sets", "sqrt"]
@@ -40,8 +41,8 @@ class Trial:
         os.makedirs(folder + "/in")
         write(folder + "/model.mlir", program.render(removed))
         numbers = random.Random(program.seed)
-        dtype = {"f32": "f4", "f64": "f8"}[program.element]
-        draw = lambda count: [round(numbers.uniform(-1, 1) * 1024) / 1024 for _ in range(count)]
+        dtype, parts = FLOATS[program.element][0], 64 if program.element in NARROW else 1024
+        draw = lambda count: [round(numbers.uniform(-1, 1) * parts) / parts for _ in range(count)]
         self.tangents, self.cotangents = [], []
         for number, (_, shape, kind, values) in enumerate(program.args):
             write(f"{folder}/in/arg{number}.npy", npy("i8" if kind == "i8" else dtype, shape, values))
@@ -104,7 +105,7 @@ class Trial:
 
     def check_numbers(self):
         """Whether the program may be compiled at all."""
-        flags = ["--emit=forward,vjp,jvp", "--threads=1"] + ["--widen"] * (self.program.element == "f32")
+        flags = ["--emit=forward,vjp,jvp", "--threads=1"] + ["--widen"] * (self.program.element != "f64")
         if self.run("against the interpreter", flags, "wide") is None:
             return False
         command = "remat-run model.mlir --inputs=in --outputs=wide " + " ".join(flags)
@@ -132,6 +133,48 @@ class Trial:
         if self.session:
             self.session.count("derivatives")
         return True
+
+    def digit(self):
+        """A few times the relative error of rounding."""
+        return {"f64": 1e-6, "f32": 1e-6, "f16": 2e-3, "bf16": 1.6e-2}[self.program.element]
+
+    def check_narrow(self):
+        """Results and derivatives in the types of the program, where rounding each statement does not change them."""
+
+        def rounding(value):
+            if isinstance(value, Dual):
+                return Dual(rounding(value.value), rounding(value.tangent))
+            return value if isinstance(value, int) else round_to(self.program.element, value)
+
+        def push(rounding):
+            tangents, values = iter(self.tangents), []
+            for _, _, kind, numbers in self.program.args:
+                values.append(numbers if kind == "i8" else [Dual(*pair) for pair in zip(numbers, next(tangents))])
+            results = self.program.evaluate(values, self.removed, rounding)
+            return [[value_of(x) for x in result] for result in results], \
+                [[tangent_of(x) for x in result] for result in results]
+
+        command = "remat-run model.mlir --inputs=in --outputs=out --emit=forward,vjp,jvp"
+        exact, rounded = push(None), push(rounding)
+        scale = max([abs(value) for part in exact for values in part for value in values] + [1.0])
+        errors = [max([abs(a - b) for pair in zip(*parts) for a, b in zip(*pair)] + [0.0])
+                  for parts in zip(exact, rounded)]
+        # A step between two sides of something that is not smooth.
+        if not max(errors) <= 0.1 * scale:
+            if self.session:
+                self.session.count("unreliable")
+            return
+        load = lambda stem, count: [read_npy(f"{self.folder}/out/{stem}{i}.npy") for i in range(count)]
+        for stem, known, error in zip(("result", "jvp"), exact, errors):
+            for number, pair in enumerate(zip(load(stem, len(known)), known)):
+                self.compare(f"{stem} {number}", *pair, 10 * (error / scale + self.digit()), command, scale)
+        inner = lambda left, right: sum(a * b for x, y in zip(left, right) for a, b in zip(x, y))
+        found, known = inner(load("vjp", len(self.tangents)), self.tangents), inner(self.cotangents, exact[1])
+        sizes = inner([[abs(a) for a in x] for x in self.cotangents], [[abs(a) for a in x] for x in exact[1]])
+        self.compare("directional derivative", [found], [known], 10 * (errors[1] / scale + self.digit()), command,
+                     sizes + scale * sum(len(x) for x in self.cotangents))
+        if self.session:
+            self.session.count("narrow")
 
     def compare(self, what, found, known, tolerance, command, scale=None):
         if len(found) != len(known):
@@ -163,12 +206,12 @@ class Trial:
 
     def check_sums(self):
         """Gradients that are added to sums are these and the gradients, added up once."""
-        element = {"f32": "f4", "f64": "f8"}[self.program.element]
+        element, parts = FLOATS[self.program.element][0], 64 if self.program.element in NARROW else 1024
         numbers = random.Random(self.program.seed + 1)
         sums = []
         for _, shape, kind, values in self.program.args:
             if kind != "i8":
-                sums.append([round(numbers.uniform(-1, 1) * 1024) / 1024 for _ in values])
+                sums.append([round(numbers.uniform(-1, 1) * parts) / parts for _ in values])
                 write(f"{self.folder}/in/grad{len(sums) - 1}.npy", npy(element, shape, sums[-1]))
         flags = ["--cotangents", "--threads=1"]
         self.run("gradients", flags, "terms")
@@ -177,10 +220,10 @@ class Trial:
         for number, sum in enumerate(sums):
             terms, found = (read_npy(f"{self.folder}/{folder}/vjp{number}.npy") for folder in ("terms", "sums"))
             for index, (a, b, c) in enumerate(zip(sum, terms, found)):
-                known = a + b
-                if self.program.element == "f32" and math.isfinite(known) and abs(known) < 3e38:
-                    known = struct.unpack("f", struct.pack("f", known))[0]
-                if c != known and not (math.isnan(c) and math.isnan(known)):
+                known = round_to(self.program.element, a + b)
+                # A contraction that ends in the sum may leave out the rounding before it.
+                near = self.program.element in NARROW and abs(c - known) <= self.digit() / 2 * max(map(abs, (a, b, c)))
+                if c != known and not near and not (math.isnan(c) and math.isnan(known)):
                     raise Failure("sum", f"sum of gradients {number}, element {index}: {c!r}, expected {known!r}",
                                   "remat-run model.mlir --inputs=in --outputs=sums " + " ".join(flags))
 
@@ -205,7 +248,7 @@ class Trial:
                 wide, here, there = (read_npy(f"{self.folder}/{folder}/{stem}{number}.npy")
                                      for folder in ("wide", "out", "target"))
                 scale = max([abs(value) for value in wide] + [1.0])
-                error = max([abs(a - b) for a, b in zip(wide, here)] + [1e-6 * scale])
+                error = max([abs(a - b) for a, b in zip(wide, here)] + [self.digit() * scale])
                 self.compare(f"{name}: {stem} {number}", there, wide, 100 * error / scale,
                              "remat-run target.mlir --inputs=in --outputs=target " + " ".join(flags), scale)
 
@@ -217,6 +260,8 @@ class Trial:
             return
         emit = "--emit=forward,vjp,jvp"
         known = self.check_bits("budgets", [emit, "--threads=1", "--budget=100%,80%,min"], None)
+        if self.program.element in NARROW and not self.program.lossy:
+            self.check_narrow()
         self.check_target(random.Random(self.program.seed + 2))
         self.check_bits("two threads, poisoned, checked", [emit, "--threads=2", "--budget=100%,min", "--poison",
                                                           "--determinism-check=bitwise"], known)

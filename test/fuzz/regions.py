@@ -1,7 +1,6 @@
 """Random statements with a body: checkpoint regions, scopes, calls and loops."""
 
 import numerics as math
-from operations import MARGIN
 from program import Scope, Statement
 
 
@@ -93,7 +92,7 @@ class Regions:
         """One of two branches, by the sign of an element."""
         condition, extents = self.pick()
         value = self.env[condition][0]
-        if abs(value) < MARGIN:
+        if abs(value) < self.margin:
             return False
         start, shape = self.pick()
         scope = self.children(False, [(start, shape)], self.random.randint(1, 3), depth - 1)
