@@ -132,7 +132,7 @@ void MatrixStage::emitCopy(const StageSource &source, Value place) {
 void MatrixStage::setPlace(Value warpBegin, Value place) {
   this->warpBegin = warpBegin;
   this->place = place;
-  owned = swept = sweptTerms = Value();
+  forgetPointers();
 }
 
 /// The address of an element of the place, if it is not there already.

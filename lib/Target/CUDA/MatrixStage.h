@@ -47,6 +47,8 @@ public:
   /// What is loaded from here on is of this place, and of the warp whose rows
   /// begin at `warpBegin`.
   void setPlace(mlir::Value warpBegin, mlir::Value place);
+  /// Addresses are computed again, as another block of operations begins.
+  void forgetPointers() { owned = swept = sweptTerms = mlir::Value(); }
   /// Words of a first factor: 16 rows of the warp, and 16 terms of the side
   /// from `k` on.
   llvm::SmallVector<mlir::Value> loadOwned(int64_t k);

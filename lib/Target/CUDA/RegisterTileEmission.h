@@ -6,7 +6,8 @@
 //
 // The emission of a launch whose tiles are in registers, in parts: factors and
 // their products (RegisterTileFactors.cpp), what steps read of rows or columns
-// (RegisterTileLines.cpp), and all else (RegisterTileEmitter.cpp).
+// (RegisterTileLines.cpp), what is known of whole tiles
+// (RegisterTileMasks.cpp), and all else (RegisterTileEmitter.cpp).
 //
 // A warp owns 16 rows (or columns, in sums over rows) of the block's tile, and
 // has all of the tile that is swept over: element (g + 8 h, 8 q + 2 t + c) of
@@ -25,10 +26,32 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
 namespace remat::cuda {
+
+/// row * ofRow + column * ofColumn + offset.
+struct AffineForm {
+  int64_t ofRow = 0, ofColumn = 0, offset = 0;
+
+  bool isConstant() const { return ofRow == 0 && ofColumn == 0; }
+  AffineForm plus(const AffineForm &other, int64_t sign) const {
+    return {ofRow + sign * other.ofRow, ofColumn + sign * other.ofColumn,
+            offset + sign * other.offset};
+  }
+  /// The least and the largest number, of rows and columns from the first to
+  /// the last.
+  std::pair<int64_t, int64_t> getRange(int64_t row, int64_t lastRow,
+                                       int64_t column,
+                                       int64_t lastColumn) const {
+    auto [leastRow, mostRow] = std::minmax({ofRow * row, ofRow * lastRow});
+    auto [leastColumn, mostColumn] =
+        std::minmax({ofColumn * column, ofColumn * lastColumn});
+    return {leastRow + leastColumn + offset, mostRow + mostColumn + offset};
+  }
+};
 
 class RegisterTileEmission : public TiledRowEmission {
 public:
@@ -46,6 +69,7 @@ public:
             findTiledSteps(plan, [&](unsigned number, const TiledStep &) {
               return llvm::is_contained(pass.ends, number);
             });
+    findComparisons();
   }
 
 protected:
@@ -65,6 +89,8 @@ private:
   }
 
   bool isWhole(bool rows) const {
+    if (isInner && rows == tiles.overRows)
+      return true;
     return rows ? schedule.runRows % schedule.blockRows == 0 &&
                       schedule.blockRows % 16 == 0
                 : plan.hasWholeTiles();
@@ -80,6 +106,25 @@ private:
   mlir::Value emitIsSwept(Element e);
   mlir::Value emitIsOwned(unsigned h);
   void setSwept(mlir::Value tile);
+
+  /// A comparison of a row and a column in the body of a step.
+  struct Comparison {
+    mlir::arith::CmpIOp op;
+    /// What is compared with 0, and how.
+    AffineForm form;
+    mlir::arith::CmpIPredicate predicate;
+    /// Its result in inner tiles.
+    bool isInner;
+    /// Of the thread's first element of the tile at hand.
+    mlir::Value first;
+  };
+  void findComparisons();
+  llvm::SmallVector<Comparison *> getComparisons(const TilePass &pass);
+  bool findInnerTiles(const TilePass &pass);
+  mlir::Value emitIsInner(const TilePass &pass);
+  mlir::Value emitComparison(Comparison &comparison, Element e);
+  llvm::LogicalResult emitSplitTile(const TilePass &pass,
+                                    llvm::SmallVector<mlir::Value> &sums);
 
   StageSource openFactor(unsigned number);
   void stage(const std::vector<bool> &factors, bool owned, mlir::Value place);
@@ -163,6 +208,10 @@ private:
   llvm::DenseMap<std::pair<unsigned, unsigned>, mlir::Value> loaded;
   /// Of the pass at hand.
   std::vector<Line> lines;
+  /// By step.
+  std::vector<llvm::SmallVector<Comparison>> comparisons;
+  /// The body at hand is that of inner tiles.
+  bool isInner = false;
 };
 
 /// The argument of a body that an f32 is divided by; null if it is none.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegisterTileEmitter.h"
+#include "ContractArithmetic.h"
 #include "RegisterTileEmission.h"
 #include "VectorAccess.h"
 #include "WarpOps.h"
@@ -82,7 +83,16 @@ Value RegisterTileEmission::emitCount(bool rows) {
 Value RegisterTileEmission::emitIsSwept(Element e) {
   if (isWhole(tiles.overRows))
     return Value();
-  return isBelow(getSwept(e), emitCount(tiles.overRows));
+  // Words of 32 bits, and a constant for each element.
+  Type i32 = builder.getI32Type();
+  Value rest = arith::IndexCastOp::create(
+      builder, loc, i32,
+      arith::SubIOp::create(builder, loc, emitCount(tiles.overRows), sweptLane,
+                            nsw));
+  return arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::sgt, rest,
+      arith::ConstantOp::create(builder, loc,
+                                builder.getI32IntegerAttr(8 * e.q + e.c)));
 }
 
 Value RegisterTileEmission::emitIsOwned(unsigned h) {
@@ -201,6 +211,10 @@ LogicalResult RegisterTileEmission::emitElements(unsigned number,
               return n == column ? add(columnBegin, getPlace(e, false))
                                  : index(0);
             });
+    for (Comparison &comparison : comparisons[number])
+      body.defineOp(comparison.op, [&](OpBuilder &) {
+        return SmallVector<Value>{emitComparison(comparison, e)};
+      });
     // A quotient by what a row has is a product with its reciprocal.
     for (auto op : nest.body->getOps<arith::DivFOp>()) {
       BlockArgument divisor = getDivisor(op, nest);
@@ -218,7 +232,8 @@ LogicalResult RegisterTileEmission::emitElements(unsigned number,
     for (auto op : nest.body->getOps<math::ExpOp>())
       if (op.getType().isF32())
         body.defineOp(op, [&, power = op.getOperand()](OpBuilder &) {
-          return SmallVector<Value>{emitExp(builder, loc, body.lookup(power))};
+          return SmallVector<Value>{
+              emitExp(builder, loc, body.lookup(power), tiles.areRounded())};
         });
     requireResults(body, nest, accumulators);
     body.prepare(0);
@@ -429,11 +444,12 @@ LogicalResult RegisterTileEmission::emitTiles(const TilePass &pass, Value begin,
       if (factors[number] && !tiles.isOwned(tiles.factors[number]))
         stages[number].setPlace(warpBegin, half);
     SmallVector<Value> updated(loop.getRegionIterArgs());
-    if (failed(emitTile(pass, updated)))
+    if (failed(emitSplitTile(pass, updated)))
       return failure();
     storeNextLines(arith::SubIOp::create(builder, loc, index(1), half, nsw));
     launch.emitBarrier(loc);
     scf::YieldOp::create(builder, loc, updated);
+    contractArithmetic(*loop.getBody());
   }
   sums.assign(loop.getResults().begin(), loop.getResults().end());
   return success();

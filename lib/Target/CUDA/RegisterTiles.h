@@ -61,6 +61,11 @@ struct RegisterTiles {
   bool isOwned(const TileFactor &factor) const {
     return factor.ofRows != overRows;
   }
+  /// Whether all products of tiles are rounded to 16 bits, so that what they
+  /// are made of may err by 2^-17 of itself.
+  bool areRounded() const {
+    return llvm::is_contained(partsOf, 2) && !llvm::is_contained(partsOf, 3);
+  }
   /// Shared memory for factors, with tiles of so many rows and columns.
   int64_t countBytes(int64_t rows, int64_t columns) const;
 };

@@ -44,6 +44,7 @@ protected:
   mlir::Value emitColumnEnd();
   llvm::LogicalResult emitStep(unsigned number);
   llvm::LogicalResult emitFactors(const std::vector<bool> &steps);
+  bool hidesColumns(const std::vector<bool> &steps) const;
   mlir::Value emitTileCount(const std::vector<bool> &steps);
   mlir::Value emitFirstTile(const std::vector<bool> &steps);
   int64_t countRowTiles() const {
@@ -60,7 +61,6 @@ protected:
 
 private:
   LoopNest open(unsigned number);
-  bool hidesColumns(const std::vector<bool> &steps) const;
   bool sharesFactors(const std::vector<bool> &steps) const;
   llvm::LogicalResult emitRowsOnly(unsigned sweep);
   llvm::LogicalResult emitFinals(mlir::Value unit);

@@ -102,7 +102,8 @@ SmallVector<Value> remat::cuda::emitTensorCore(OpBuilder &builder, Location loc,
   return floats;
 }
 
-Value remat::cuda::emitExp(OpBuilder &builder, Location loc, Value value) {
+Value remat::cuda::emitExp(OpBuilder &builder, Location loc, Value value,
+                           bool isRough) {
   auto constant = [&](float number) -> Value {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getF32FloatAttr(number));
@@ -110,16 +111,21 @@ Value remat::cuda::emitExp(OpBuilder &builder, Location loc, Value value) {
   auto fma = [&](Value a, Value b, Value c) -> Value {
     return math::FmaOp::create(builder, loc, a, b, c);
   };
-  // Beyond these it is zero or infinite.
-  value = arith::MaximumFOp::create(builder, loc, value, constant(-104.0f));
-  value = arith::MinimumFOp::create(builder, loc, value, constant(104.0f));
+  // Beyond these it is zero or infinite, and there would be no rest.
+  if (!isRough) {
+    value = arith::MaximumFOp::create(builder, loc, value, constant(-104.0f));
+    value = arith::MinimumFOp::create(builder, loc, value, constant(104.0f));
+  }
   Value log2e = constant(1.44269504f);
   Value exponent = arith::MulFOp::create(builder, loc, value, log2e);
-  Value rest = fma(value, log2e, arith::NegFOp::create(builder, loc, exponent));
   Value power = LLVM::CallIntrinsicOp::create(
                     builder, loc, builder.getF32Type(),
                     builder.getStringAttr(powerOfTwoName), ValueRange(exponent))
                     ->getResult(0);
+  if (isRough)
+    return power;
+  // What the exponent was rounded by is made good.
+  Value rest = fma(value, log2e, arith::NegFOp::create(builder, loc, exponent));
   return arith::MulFOp::create(
       builder, loc, power, fma(rest, constant(0.693147181f), constant(1.0f)));
 }

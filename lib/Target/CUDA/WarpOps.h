@@ -44,13 +44,14 @@ emitTensorCore(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type,
 constexpr int64_t coreRows = 16, coreColumns = 8, coreTerms = 16;
 
 /// The exponential of an f32 by the power of two that a device has as an
-/// instruction (ex2.approx), of relative error 2^-21. The rounding error of the
-/// power's exponent is made good, as else it would grow with the argument.
+/// instruction (ex2.approx), where results below 2^-126 are zero. Its relative
+/// error is 2^-21, or with `isRough` 2^-22 + 2^-24 |value|: the error of a
+/// value that was rounded once more.
 mlir::Value emitExp(mlir::OpBuilder &builder, mlir::Location loc,
-                    mlir::Value value);
+                    mlir::Value value, bool isRough);
 
 /// The intrinsic of LLVM that `emitExp` calls.
-constexpr llvm::StringLiteral powerOfTwoName = "llvm.nvvm.ex2.approx.f32";
+constexpr llvm::StringLiteral powerOfTwoName = "llvm.nvvm.ex2.approx.ftz.f32";
 
 /// Where element `place`, an index, of a one-dimensional buffer in shared
 /// memory is, as a pointer.
