@@ -6,16 +6,20 @@
 //
 // A cross entropy computes the logarithm of all probabilities and reads one of
 // each row. Where nothing but tensor.extract reads an elementwise result, its
-// body moves to where the elements are read. What is widened for others is
-// picked from before that.
+// body moves to where the elements are read. Where others read it, too, such as
+// the gradient, few elements are computed once more: then those others may be
+// one kernel with the operation, and nothing of it is in memory. What is
+// widened for others is picked from before that.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Tuning.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Structured.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -51,22 +55,72 @@ matchElementwise(linalg::GenericOp op) {
   return loops;
 }
 
-/// Whether all that reads the result of `op` picks elements of it, and fewer
-/// than there are.
-static bool isOnlyPicked(linalg::GenericOp op) {
-  if (op->use_empty())
-    return false;
+/// Whether what computes the indices of `extract`, in the body of `consumer`,
+/// needs a value of `dependent`, or what the loops have made before.
+static bool needsForIndices(linalg::GenericOp consumer,
+                            tensor::ExtractOp extract,
+                            const llvm::SetVector<Operation *> &dependent) {
+  SmallVector<Value> stack(extract.getIndices());
+  llvm::DenseSet<Value> seen;
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(value);
+        argument && argument.getOwner() == consumer.getBody()) {
+      if (argument.getArgNumber() >= consumer.getNumDpsInputs())
+        return true;
+      value = consumer.getDpsInputs()[argument.getArgNumber()];
+    }
+    Operation *maker = value.getDefiningOp();
+    if (maker && maker->getBlock() == consumer.getBody()) {
+      if (maker->getNumRegions() != 0)
+        return true;
+      llvm::append_range(stack, maker->getOperands());
+    } else if (maker && dependent.contains(maker)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// What picks elements of the result of `op` and may compute them in its place.
+/// All that reads it does so, at fewer points than there are. Or these points
+/// are few, and known before `op`: what it reads need not be kept for them,
+/// since elements of that can be picked early (PickEarly.cpp).
+static SmallVector<tensor::ExtractOp> findPicks(linalg::GenericOp op) {
+  SmallVector<tensor::ExtractOp> picks;
   unsigned level = getBackwardLevel(op);
   int64_t points = 0;
-  for (Operation *user : op->getUsers()) {
+  bool isOnlyPicked = true;
+  llvm::SetVector<Operation *> dependent;
+  auto maySink = [&](Operation *user) {
     auto consumer = user->getParentOfType<linalg::GenericOp>();
-    if (!isa<tensor::ExtractOp>(user) || !consumer ||
-        consumer->getBlock() != op->getBlock() ||
-        user->getParentOp() != consumer || getBackwardLevel(consumer) != level)
-      return false;
-    points += getNumPoints(consumer);
+    return isa<tensor::ExtractOp>(user) && consumer &&
+           consumer->getBlock() == op->getBlock() &&
+           user->getParentOp() == consumer &&
+           getBackwardLevel(consumer) == level;
+  };
+  for (Operation *user : op->getUsers()) {
+    if (!maySink(user)) {
+      isOnlyPicked = false;
+      continue;
+    }
+    picks.push_back(cast<tensor::ExtractOp>(user));
+    points += getNumPoints(user->getParentOfType<linalg::GenericOp>());
   }
-  return points <= getNumPoints(op);
+  if (isOnlyPicked)
+    return points <= getNumPoints(op) ? picks
+                                      : SmallVector<tensor::ExtractOp>();
+  if (picks.empty() || getNumPoints(op) < PickTuning::minElements ||
+      points > getNumPoints(op) / PickTuning::leastPart)
+    return {};
+  getForwardSlice(op.getOperation(), &dependent);
+  llvm::erase_if(picks, [&](tensor::ExtractOp pick) {
+    return needsForIndices(pick->getParentOfType<linalg::GenericOp>(), pick,
+                           dependent);
+  });
+  return picks;
 }
 
 /// Computes the element that `extract` reads in its place.
@@ -160,12 +214,14 @@ struct FuseGathers : public remat::impl::SinkIntoGathersPassBase<FuseGathers> {
     // From the end, so that a chain ends up where its last result is read.
     for (linalg::GenericOp op : llvm::reverse(ops)) {
       std::optional<SmallVector<unsigned>> loops = matchElementwise(op);
-      if (!loops || !isOnlyPicked(op))
+      if (!loops)
         continue;
-      for (Operation *user : llvm::to_vector(op->getUsers()))
-        inlineBody(op, *loops, cast<tensor::ExtractOp>(user));
-      op.erase();
-      ++numFused;
+      SmallVector<tensor::ExtractOp> picks = findPicks(op);
+      for (tensor::ExtractOp pick : picks)
+        inlineBody(op, *loops, pick);
+      numFused += !picks.empty();
+      if (!picks.empty() && op->use_empty())
+        op.erase();
     }
     getOperation().walk(
         [&](tensor::ExtractOp extract) { numFused += pickNarrow(extract); });

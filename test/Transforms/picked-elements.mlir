@@ -91,3 +91,63 @@ func.func @widened(%x: tensor<2x2x8xbf16>, %ids: tensor<4xi64>) -> (tensor<4xf32
   } -> tensor<4xf32>
   return %r, %flat : tensor<4xf32>, tensor<4x8xf32>
 }
+
+// Few of many exponentials are computed once more for who picks them, although
+// others read all of them.
+// CHECK-LABEL: @few
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8192xf32>,
+// CHECK: %[[ALL:.*]] = linalg.generic
+// CHECK: math.exp
+// CHECK: %[[PICKED:.*]] = linalg.generic
+// CHECK: %[[A:.*]] = tensor.extract %[[X]]
+// CHECK: math.exp %[[A]]
+// CHECK: return %[[PICKED]], %[[ALL]]
+func.func @few(%x: tensor<4x8192xf32>, %ids: tensor<4xi64>) -> (tensor<4xf32>, tensor<4x8192xf32>) {
+  %big = tensor.empty() : tensor<4x8192xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %p = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8192xf32>) outs(%big : tensor<4x8192xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8192xf32>
+  %y = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]} ins(%ids : tensor<4xi64>) outs(%e : tensor<4xf32>) {
+  ^bb0(%id: i64, %o: f32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %id : i64 to index
+    %r = tensor.extract %p[%i, %j] : tensor<4x8192xf32>
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %y, %p : tensor<4xf32>, tensor<4x8192xf32>
+}
+
+// Not where the indices are made of them: what they are made of would be kept
+// until then.
+// CHECK-LABEL: @late
+// CHECK: %[[ALL:.*]] = linalg.generic
+// CHECK: math.exp
+// CHECK: tensor.extract %[[ALL]]
+// CHECK-NOT: math.exp
+func.func @late(%x: tensor<4x8192xf32>) -> (tensor<4xf32>, tensor<4x8192xf32>) {
+  %big = tensor.empty() : tensor<4x8192xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %ei = tensor.empty() : tensor<4xi64>
+  %p = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8192xf32>) outs(%big : tensor<4x8192xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8192xf32>
+  %ends = tensor.extract_slice %p[0, 0] [4, 1] [1, 1] : tensor<4x8192xf32> to tensor<4xf32>
+  %ids = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]} ins(%ends : tensor<4xf32>) outs(%ei : tensor<4xi64>) {
+  ^bb0(%a: f32, %o: i64):
+    %r = arith.fptosi %a : f32 to i64
+    linalg.yield %r : i64
+  } -> tensor<4xi64>
+  %y = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]} ins(%ids : tensor<4xi64>) outs(%e : tensor<4xf32>) {
+  ^bb0(%id: i64, %o: f32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %id : i64 to index
+    %r = tensor.extract %p[%i, %j] : tensor<4x8192xf32>
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %y, %p : tensor<4xf32>, tensor<4x8192xf32>
+}

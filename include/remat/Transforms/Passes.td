@@ -526,6 +526,12 @@ def SinkIntoGathersPass : Pass<"remat-sink-into-gathers", "::mlir::func::FuncOp"
   let description = [{
     An elementwise `linalg.generic` that nothing but `tensor.extract` in bodies
     of others reads, at fewer points than it has, is computed there.
+
+    Where others read it, too, it is computed once more there, if the points are
+    few and their indices do not depend on it: the logarithm of a probability
+    that a cross entropy picks, beside the gradient that reads all of them. So
+    the others may be one kernel with it, and nothing of it is in memory. What
+    it reads can be picked before that (`remat-pick-early`).
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
