@@ -117,23 +117,33 @@ static SmallVector<Value> getPosition(const StructuredBody &forward,
                                       const Windows &windows, Value first,
                                       AffineMap identity, BodyBuilder &body) {
   OpBuilder &builder = body.getBuilder();
-  Value place =
-      arith::IndexCastOp::create(builder, body.getLoc(), builder.getIndexType(),
-                                 body.element(first, identity));
+  Location loc = body.getLoc();
+  // No place is negative or larger: these are bounds that others can see.
+  Value rest = arith::IndexCastUIOp::create(
+      builder, loc, builder.getIndexType(), body.element(first, identity));
+  rest = arith::MinUIOp::create(
+      builder, loc, rest,
+      arith::ConstantIndexOp::create(builder, loc,
+                                     std::max<int64_t>(windows.size, 1) - 1));
   SmallVector<AffineExpr> loops(forward.getNumLoops());
   for (auto [number, expr] : llvm::enumerate(result.map.getResults()))
     loops[cast<AffineDimExpr>(expr).getPosition()] =
         builder.getAffineDimExpr(number);
-  AffineExpr rest = builder.getAffineSymbolExpr(0);
+  SmallVector<Value> digits;
   for (unsigned dim : llvm::reverse(windows.dims)) {
-    int64_t size = std::max<int64_t>(forward.sizes[dim], 1);
-    loops[dim] = rest % size;
-    rest = rest.floorDiv(size);
+    Value size = arith::ConstantIndexOp::create(
+        builder, loc, std::max<int64_t>(forward.sizes[dim], 1));
+    loops[dim] = builder.getAffineSymbolExpr(digits.size());
+    bool isLast = dim == windows.dims.front();
+    digits.push_back(
+        isLast ? rest
+               : arith::RemUIOp::create(builder, loc, rest, size).getResult());
+    rest = arith::DivUIOp::create(builder, loc, rest, size);
   }
-  AffineMap map =
-      findElement(forward, result.term)
-          ->map.replaceDimsAndSymbols(loops, {}, identity.getNumDims(), 1);
-  return body.apply(map, place);
+  AffineMap map = findElement(forward, result.term)
+                      ->map.replaceDimsAndSymbols(
+                          loops, {}, identity.getNumDims(), digits.size());
+  return body.apply(map, digits);
 }
 
 void remat::emitWindowMaximumVJP(const StructuredBody &forward,

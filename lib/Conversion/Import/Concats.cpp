@@ -9,12 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Intervals.h"
-
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/Intervals.h"
 
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -182,7 +181,7 @@ static SmallVector<Value> flattenBranch(RewriterBase &rewriter,
     for (auto [dim, operand] :
          llvm::enumerate(cast<tensor::ExtractOp>(copy).getIndicesMutable())) {
       int64_t size = extract.getTensor().getType().getDimSize(dim);
-      if (import::getInterval(operand.get()).isWithin({0, size - 1}))
+      if (getInterval(operand.get()).isWithin({0, size - 1}))
         continue;
       Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
       operand.set(arith::SelectOp::create(rewriter, loc, condition,

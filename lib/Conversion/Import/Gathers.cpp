@@ -13,11 +13,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Intervals.h"
-
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/IndexBounds.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Intervals.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -30,7 +29,6 @@ namespace remat {
 
 using namespace mlir;
 using namespace remat;
-using import::Interval;
 
 /// The integer that `value` is a cast of.
 static Value lookThroughIndexCasts(Value value) {
@@ -55,7 +53,7 @@ static void checkIndex(Operation *user, OpOperand &operand, int64_t size,
   Value index = operand.get();
   auto [it, isNew] = bounds.try_emplace(lookThroughIndexCasts(index), size);
   it->second = std::min(it->second, size);
-  if (import::getInterval(index).isWithin({0, size - 1}))
+  if (getInterval(index).isWithin({0, size - 1}))
     return;
   OpBuilder builder(user);
   Value bound = arith::ConstantIndexOp::create(builder, user->getLoc(), size);
@@ -99,7 +97,7 @@ static void maskIndices(tensor::PadOp pad, tensor::ExtractOp extract) {
     inside = inside ? arith::AndIOp::create(builder, loc, inside, both) : both;
   }
   for (auto [dim, operand] : llvm::enumerate(extract.getIndicesMutable()))
-    if (!import::getInterval(operand.get())
+    if (!getInterval(operand.get())
              .isWithin({0, extract.getTensor().getType().getDimSize(dim) - 1}))
       operand.set(arith::SelectOp::create(builder, loc, inside, constant(0),
                                           operand.get()));

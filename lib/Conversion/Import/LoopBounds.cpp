@@ -6,13 +6,12 @@
 
 #include "LoopBounds.h"
 
-#include "Intervals.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ShapedOpInterfaces.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Intervals.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -111,8 +110,8 @@ int64_t import::getMaxTripCount(Operation *op, int64_t limit) {
 
 /// The most iterations that the program lets `loop` have; 0 for any number.
 static int64_t findMostIterations(scf::ForOp loop) {
-  import::Interval low = import::getInterval(loop.getLowerBound()),
-                   high = import::getInterval(loop.getUpperBound());
+  Interval low = getInterval(loop.getLowerBound()),
+           high = getInterval(loop.getUpperBound());
   if (low.low == INT64_MIN || high.high == INT64_MAX ||
       (loop.getUnsignedCmp() && (low.low < 0 || high.low < 0)))
     return 0;

@@ -236,7 +236,7 @@ LogicalResult KernelEmitter::emitStep(Step &step) {
   if (step.scatter) {
     const ScatterPlan &plan = *step.scatter;
     int64_t filled = countFillThreads(plan);
-    if (plan.init && filled != 0 &&
+    if (isFilledBefore(plan) && filled != 0 &&
         failed(addLaunch(step.op, llvm::divideCeil(filled, blockThreads),
                          blockThreads, [&](LaunchBuilder &launch) {
                            emitScatterFill(plan, launch);

@@ -24,19 +24,27 @@ static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 /// Threads among which the ranges of a dimension are divided.
 static constexpr int64_t wantedThreads = 1 << 16;
 
-/// Lets a thread have neighbouring points along `loop` if they have the same
-/// coordinates in all dimensions but one.
-static void chooseVector(ScatterPlan &plan, unsigned loop) {
+/// Whether neighbouring points along `loop` have the same coordinates in all
+/// dimensions but one.
+static bool areNeighbours(const ScatterPlan &plan, unsigned loop) {
   ScatterOp op = plan.op;
   int dim = plan.ownedDims[loop];
   DenseSet<Value> coordinates = findCoordinates(
       op, [&](unsigned other) { return static_cast<int>(other) != dim; });
   if (coordinates.contains(op.getPointArguments()[loop]))
-    return;
+    return false;
   for (auto [input, element] : llvm::zip(plan.inputs, op.getElementArguments()))
     if (coordinates.contains(element) &&
         (input.coefficients[loop] != 0 || input.nonlinear))
-      return;
+      return false;
+  return true;
+}
+
+/// Lets a thread have neighbouring points along `loop`, of which the result is
+/// next to each other.
+static void chooseVector(ScatterPlan &plan, unsigned loop) {
+  ScatterOp op = plan.op;
+  int dim = plan.ownedDims[loop];
   // There are no vectors of complex numbers.
   Type type = cast<MemRefType>(op.getInit().getType()).getElementType();
   if (isa<ComplexType>(type) ||
@@ -48,6 +56,8 @@ static void chooseVector(ScatterPlan &plan, unsigned loop) {
   auto isMultiple = [&] {
     if (op.getSizes()[loop] % width != 0 || plan.result.offset % width != 0 ||
         !isWholeVectors(plan.result.root, width))
+      return false;
+    if (plan.isWindowed() && plan.result.shape[dim] % width != 0)
       return false;
     for (auto [other, stride] : llvm::enumerate(plan.result.strides))
       if (static_cast<int>(other) != dim && stride % width != 0)
@@ -106,11 +116,18 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
     if (dim >= 0)
       plan.threads = multiplyCounts(plan.threads, sizes[loop]);
   }
+  planWindows(plan);
   if (fastest >= 0) {
     plan.owned.push_back(fastest);
-    chooseVector(plan, fastest);
+    bool isVector = plan.isWindowed()
+                        ? plan.windowDims[fastest] == plan.ownedDims[fastest]
+                        : areNeighbours(plan, fastest);
+    if (isVector)
+      chooseVector(plan, fastest);
     plan.threads /= plan.width;
   }
+  if (plan.isWindowed())
+    return plan;
   for (unsigned dim = 0; dim < plan.result.shape.size(); ++dim)
     if (plan.rangeDim < 0 && !llvm::is_contained(plan.ownedDims, int(dim)))
       plan.rangeDim = dim;
@@ -140,6 +157,10 @@ static int64_t getFillWidth(const ScatterPlan &plan) {
                   !isa<ComplexType>(type.getElementType()) &&
                   type.getNumElements() % width == 0;
   return isVector ? width : 1;
+}
+
+bool remat::cuda::isFilledBefore(const ScatterPlan &plan) {
+  return plan.init && !plan.isWindowed();
 }
 
 std::pair<int64_t, int64_t>
@@ -240,6 +261,9 @@ LogicalResult remat::cuda::emitScatter(const ScatterPlan &plan,
   OpBuilder &builder = launch.builder;
   OpBuilder::InsertionGuard guard(builder);
   Location loc = ScatterOp(plan.op).getLoc();
+  if (plan.isWindowed())
+    return emitWindowedScatter(plan, launch,
+                               openThreads(launch, loc, plan.threads));
   Value rangeBegin;
   SmallVector<Value> first = openPoints(plan, launch, rangeBegin);
   ScatterPoints points(plan, launch, first, ScatterPoints::Both);

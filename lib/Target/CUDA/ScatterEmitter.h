@@ -14,6 +14,9 @@
 // block own a range together. They look for its points side by side, list them
 // in order, and each adds what all that is listed has for its own columns.
 //
+// Where few points can reach an element, as where windows say where they have
+// their maximum, each thread owns elements and looks at these points alone.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_TARGET_CUDA_SCATTEREMITTER_H
@@ -39,6 +42,22 @@ struct ScatterLists {
   int64_t threads = 1;
 };
 
+/// Coordinates that are `stride` times the index of a loop and a number of
+/// `low` or more, by which an element is in reach of `count` indices.
+struct ScatterWindow {
+  unsigned loop = 0;
+  int64_t stride = 1, low = 0, count = 1;
+  /// That number is `offset` and `scale` times `digit`, if that is not null,
+  /// which is below `digits`. It is one of the digits of the number of a place
+  /// in a window, and counts `unit` there.
+  mlir::Value digit;
+  int64_t scale = 1, offset = 0, digits = 1, unit = 1;
+  /// Coordinates that others are moved to so that they are in bounds.
+  llvm::SmallVector<int64_t, 2> limits;
+
+  bool isIndex() const { return stride == 1 && low == 0 && count == 1; }
+};
+
 struct ScatterPlan {
   ScatterOp op;
   BufferView result;
@@ -60,11 +79,22 @@ struct ScatterPlan {
   /// Threads in all, if each has a range of its own.
   int64_t threads = 1;
   std::optional<ScatterLists> list;
+  /// By loop, if threads look for the points of their elements: which of them
+  /// can be, where that is not all, and the dimension that says so.
+  llvm::SmallVector<std::optional<ScatterWindow>> windows;
+  llvm::SmallVector<int> windowDims;
+  /// A value of the body of whose digits all coordinates are made that are no
+  /// indices, or null. An element that is at no limit has one for each window.
+  mlir::Value number;
   bool isEmpty = false;
+
+  bool isWindowed() const { return !windows.empty(); }
 };
 
 mlir::FailureOr<ScatterPlan> planScatter(ScatterOp op);
 
+/// Whether the result has its initial value before points are added.
+bool isFilledBefore(const ScatterPlan &plan);
 /// Sets the result to the initial value. A thread has one element, or as many
 /// as 16 bytes hold.
 void emitScatterFill(const ScatterPlan &plan, LaunchBuilder &launch);
@@ -77,6 +107,12 @@ std::pair<int64_t, int64_t> countScatterThreads(const ScatterPlan &plan);
 std::optional<ScatterLists> planLists(ScatterPlan &plan);
 llvm::LogicalResult emitListedScatter(const ScatterPlan &plan,
                                       LaunchBuilder &launch);
+
+/// Lets threads look for the points of their elements, if these are few.
+void planWindows(ScatterPlan &plan);
+llvm::LogicalResult emitWindowedScatter(const ScatterPlan &plan,
+                                        LaunchBuilder &launch,
+                                        mlir::Value thread);
 
 /// Adds all points to the result.
 llvm::LogicalResult emitScatter(const ScatterPlan &plan, LaunchBuilder &launch);

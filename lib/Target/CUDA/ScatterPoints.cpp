@@ -42,9 +42,9 @@ remat::cuda::findCoordinates(ScatterOp op,
 }
 
 ScatterPoints::ScatterPoints(const ScatterPlan &plan, LaunchBuilder &launch,
-                             ArrayRef<Value> first, Needs needs)
+                             ArrayRef<Value> first, Needs needs, Value other)
     : plan(plan), op(plan.op), launch(launch), builder(launch.builder),
-      loc(op.getLoc()), needs(needs) {
+      loc(op.getLoc()), needs(needs), other(other) {
   indices.assign(plan.width, SmallVector<Value>(first));
   for (int64_t lane = 1; lane < plan.width; ++lane)
     indices[lane][plan.vectorLoop] =
@@ -95,11 +95,13 @@ void ScatterPoints::defineBody(unsigned lane) {
                         [this, number = number, lane](OpBuilder &) {
                           return emitElement(number, lane);
                         });
-  if (lane == 0 && (needs & Coordinates))
+  if ((lane == 0 || plan.isWindowed()) && (needs & Coordinates))
     for (Value value : yielded.drop_back())
       body.require(value);
   if (needs & Values)
     body.require(yielded.back());
+  if (other)
+    body.require(other);
   body.prepare(2);
 }
 
@@ -114,10 +116,10 @@ LogicalResult ScatterPoints::emitCoordinates() {
   return success(succeeded(emitDepth(0)) && succeeded(emitDepth(1)));
 }
 
-SmallVector<Value> ScatterPoints::getCoordinates() {
+SmallVector<Value> ScatterPoints::getCoordinates(unsigned lane) {
   ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
   return llvm::map_to_vector(yielded.drop_back(), [&](Value value) {
-    return bodies.front().lookup(value);
+    return bodies[lane].lookup(value);
   });
 }
 
@@ -127,13 +129,18 @@ LogicalResult ScatterPoints::emitValues() {
   return emitDepth(2);
 }
 
-SmallVector<Value> ScatterPoints::getValues() {
-  Value yielded = op.getBody().front().getTerminator()->getOperands().back();
+SmallVector<Value> ScatterPoints::lookup(Value value) {
   SmallVector<Value> values;
   for (BodyEmitter &body : bodies)
-    values.push_back(body.lookup(yielded));
+    values.push_back(body.lookup(value));
   return values;
 }
+
+SmallVector<Value> ScatterPoints::getValues() {
+  return lookup(op.getBody().front().getTerminator()->getOperands().back());
+}
+
+SmallVector<Value> ScatterPoints::getOthers() { return lookup(other); }
 
 SmallVector<Value> remat::cuda::splitNumber(OpBuilder &builder, Location loc,
                                             Value number,

@@ -25,24 +25,30 @@ class ScatterPoints {
 public:
   enum Needs { Coordinates = 1, Values = 2, Both = 3 };
 
-  /// `first` are the indices of the first of them, by loop.
+  /// `first` are the indices of the first of them, by loop. `other` is a value
+  /// of the body that is needed, too, or null.
   ScatterPoints(const ScatterPlan &plan, LaunchBuilder &launch,
-                llvm::ArrayRef<mlir::Value> first, Needs needs);
+                llvm::ArrayRef<mlir::Value> first, Needs needs,
+                mlir::Value other = {});
   ScatterPoints(const ScatterPoints &) = delete;
 
-  /// Emits the coordinates, which neighbours share but for one.
+  /// Emits the coordinates. Neighbours share them but for one, unless they look
+  /// for points.
   llvm::LogicalResult emitCoordinates();
-  /// Of the first of them, by dimension.
-  llvm::SmallVector<mlir::Value> getCoordinates();
+  /// By dimension. Those of `lane` 0 are there for all neighbours that share.
+  llvm::SmallVector<mlir::Value> getCoordinates(unsigned lane = 0);
   /// Emits what they add. Without coordinates, what both are made of is emitted
   /// here.
   llvm::LogicalResult emitValues();
   llvm::SmallVector<mlir::Value> getValues();
+  /// What `other` is for each of them.
+  llvm::SmallVector<mlir::Value> getOthers();
 
 private:
   void defineBody(unsigned lane);
   mlir::Value emitElement(unsigned number, unsigned lane);
   llvm::LogicalResult emitDepth(unsigned depth);
+  llvm::SmallVector<mlir::Value> lookup(mlir::Value value);
 
   const ScatterPlan &plan;
   ScatterOp op;
@@ -50,6 +56,7 @@ private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   const Needs needs;
+  const mlir::Value other;
   /// One for each of the neighbouring points, and where that is.
   std::deque<BodyEmitter> bodies;
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> indices;

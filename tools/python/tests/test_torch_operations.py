@@ -104,6 +104,30 @@ class OperationTest(unittest.TestCase):
                     lambda y: F.unfold(y, 3)):
             self.check(lambda m, x, run=run: run(m.n(x)), self.x(2, 3, 9, 9), layer=nn.Conv2d(3, 4, 3))
 
+    def test_gradients_of_greatest_elements(self):
+        """Whatever the windows, the gradient is that of PyTorch: nothing is rounded where windows do not overlap, and
+        elements are added in one order where they do."""
+        for shape, run in (
+            ((2, 3, 9, 10), lambda x: F.max_pool2d(x, 3, 2, 1)),
+            ((2, 3, 9, 7), lambda x: F.max_pool2d(x, 2, 2, ceil_mode=True)),
+            ((2, 3, 11, 12), lambda x: F.max_pool2d(x, 3, 2, 1, 2)),
+            ((2, 3, 11, 12), lambda x: F.max_pool2d(x, 2, 3)),
+            ((3, 8, 7), lambda x: F.max_pool2d(x, (3, 2), (2, 1), (1, 0))),
+            ((1, 2, 14, 13), lambda x: F.max_pool2d(x, 12, 1, 6)),
+            ((2, 3, 11), lambda x: F.max_pool1d(x, 3, 2, 1)),
+            ((2, 2, 5, 6, 7), lambda x: F.max_pool3d(x, 3, 2, 1)),
+            ((2, 9, 10, 8), lambda x: F.max_pool2d(x.permute(0, 3, 1, 2), 3, 2, 1)),
+        ):
+            x = torch.randint(-3, 4, shape).float()
+            flat = x.view(-1)
+            flat[3], flat[-40:] = float("nan"), -float("inf")
+            model = Model(lambda m, w, run=run: (run(m.w) * w).sum())
+            model.w = nn.Parameter(x)
+            w = torch.randint(-8, 9, run(x).shape).float()
+            _, gradients = rt.export(model, (w,)).compile_step(threads=1)(None, w)
+            model(w).backward()
+            self.assertTrue(torch.equal(gradients["w"], model.w.grad), shape)
+
     def test_recurrent_layers(self):
         self.check(lambda m, x: m.n(x)[0], self.x(2, 4, 5), layer=nn.LSTM(5, 6, 2, batch_first=True))
         self.check(lambda m, x: m.n(x)[0], self.x(4, 2, 5), layer=nn.GRU(5, 6, bidirectional=True))

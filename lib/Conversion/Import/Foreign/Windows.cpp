@@ -15,6 +15,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/Saturating.h"
 
 using namespace mlir;
 using namespace remat;
@@ -295,7 +296,14 @@ public:
         loc(op->getLoc()), windows(windows),
         type(lowering.getTensorType(op->getOperand(0))),
         sumType(lowering.getTensorType(op->getResult(0))),
-        places(lowering.getTensorType(op->getOperand(1))) {}
+        places(lowering.getTensorType(op->getOperand(1))) {
+    for (int64_t size : windows.sizes)
+      count = multiplyCounts(count, size);
+    // One number for each window is kept: as small as they can be.
+    number = builder.getIntegerType(count <= INT8_MAX    ? 8
+                                    : count <= INT16_MAX ? 16
+                                                         : 64);
+  }
 
   FailureOr<Value> build();
 
@@ -304,6 +312,8 @@ private:
   /// The coordinate in `dim` of element `step` of the window at `place`.
   Value createCoordinate(OpBuilder &nested, int64_t dim, Value place,
                          Value step);
+  /// The same, moved into the operand where a window can reach beyond it.
+  Value createInside(OpBuilder &nested, int64_t dim, Value coordinate);
 
   Operation *op;
   Lowering &lowering;
@@ -311,8 +321,19 @@ private:
   Location loc;
   const Windows &windows;
   RankedTensorType type, sumType, places;
+  /// The elements of a window, and the type of their numbers.
+  int64_t count = 1;
+  Type number;
 };
 } // namespace
+
+Value SelectAndScatter::createInside(OpBuilder &nested, int64_t dim,
+                                     Value coordinate) {
+  int64_t last = type.getDimSize(dim) - 1;
+  bool isInside = windows.low[dim] <= 0 && windows.high[dim] <= 0;
+  return isInside ? coordinate
+                  : createClampedIndex(nested, loc, coordinate, false, last);
+}
 
 Value SelectAndScatter::createCoordinate(OpBuilder &nested, int64_t dim,
                                          Value place, Value step) {
@@ -332,8 +353,7 @@ FailureOr<Value> SelectAndScatter::findChosen() {
   Value shape = tensor::EmptyOp::create(builder, loc, windows.sizes,
                                         type.getElementType());
   Value none = createInteger(
-      builder, loc,
-      RankedTensorType::get(places.getShape(), builder.getI64Type()), -1);
+      builder, loc, RankedTensorType::get(places.getShape(), this->number), -1);
   Value best = createZeros(builder, loc, places.clone(type.getElementType()));
   bool isBuilt = true;
   auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
@@ -353,21 +373,19 @@ FailureOr<Value> SelectAndScatter::findChosen() {
           arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::ult, index,
                                 createIndex(nested, loc, type.getDimSize(dim)));
       inside = arith::AndIOp::create(nested, loc, inside, fits);
-      place.push_back(createClampedIndex(nested, loc, index, false,
-                                         type.getDimSize(dim) - 1));
+      place.push_back(createInside(nested, dim, index));
     }
     Value element = tensor::ExtractOp::create(nested, loc, operand, place);
-    number =
-        arith::IndexCastOp::create(nested, loc, nested.getI64Type(), number);
+    number = arith::IndexCastOp::create(nested, loc, this->number, number);
     auto stays =
         lowering.lowerScalars(nested, op->getRegion(0), {args[1], element},
                               TypeRange(nested.getI1Type()));
     isBuilt = succeeded(stays);
     if (!isBuilt)
       return linalg::YieldOp::create(nested, loc, args.drop_front()), void();
-    Value isFirst = arith::CmpIOp::create(
-        nested, loc, arith::CmpIPredicate::slt, args[2],
-        createInteger(nested, loc, nested.getI64Type(), 0));
+    Value isFirst =
+        arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::slt, args[2],
+                              createInteger(nested, loc, this->number, 0));
     Value changes = arith::XOrIOp::create(
         nested, loc, stays->front(),
         createInteger(nested, loc, nested.getI1Type(), 1));
@@ -410,25 +428,30 @@ FailureOr<Value> SelectAndScatter::build() {
   auto block = std::make_unique<Block>();
   for (int64_t dim = 0; dim < rank; ++dim)
     block->addArgument(builder.getIndexType(), loc);
-  Value number = block->addArgument(builder.getI64Type(), loc);
+  Value chosenNumber = block->addArgument(number, loc);
   Value term = block->addArgument(element, loc);
   OpBuilder nested(builder.getContext());
   nested.setInsertionPointToEnd(block.get());
   Value zero = createIndex(nested, loc, 0);
-  Value rest =
-      arith::IndexCastOp::create(nested, loc, nested.getIndexType(), number);
+  Value rest = arith::IndexCastOp::create(nested, loc, nested.getIndexType(),
+                                          chosenNumber);
   Value exists =
       arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::sge, rest, zero);
-  rest = arith::SelectOp::create(nested, loc, exists, rest, zero);
+  rest = createClampedIndex(nested, loc, rest, false, count - 1);
   SmallVector<Value> yields(rank + 1);
+  int64_t larger = count;
   for (int64_t dim = rank; dim-- > 0;) {
-    Value size = createIndex(nested, loc, windows.sizes[dim]);
-    Value step = arith::RemUIOp::create(nested, loc, rest, size);
-    rest = arith::DivUIOp::create(nested, loc, rest, size);
-    yields[dim] = createClampedIndex(
-        nested, loc,
-        createCoordinate(nested, dim, block->getArgument(dim), step), false,
-        type.getDimSize(dim) - 1);
+    Value size = createIndex(nested, loc, windows.sizes[dim]), step = rest;
+    larger /= windows.sizes[dim];
+    if (windows.sizes[dim] == 1) {
+      step = zero;
+    } else if (larger != 1) {
+      step = arith::RemUIOp::create(nested, loc, rest, size);
+      rest = arith::DivUIOp::create(nested, loc, rest, size);
+    }
+    yields[dim] = createInside(
+        nested, dim,
+        createCoordinate(nested, dim, block->getArgument(dim), step));
   }
   yields[rank] = arith::SelectOp::create(
       nested, loc, exists, term, createZeroConstant(nested, loc, element));

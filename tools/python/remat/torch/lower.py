@@ -82,6 +82,7 @@ class Lowering:
         self.function = Function()
         self.backward, self.tags = backward, tags or {}
         self.values = {}
+        self.places = {}  # where poolings found their elements, for their gradients
         self.constants = []  # names and tensors of arguments that the graph brings along
         self.taken = set()  # names of arguments
         self.seed = None

@@ -3,6 +3,9 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import math
+import operator
+
 from ..mlir import Body, Value, affine_map, identity
 from .pointwise import Scalars
 from .products import conv
@@ -31,22 +34,71 @@ class Window:
             self.outputs, self.stride, self.dilation, self.kernel, self.extents, self.low)]
 
 
-def _first_places(f, w, shape):
-    """For each window the number in its plane of the first element that is not padding."""
-    tables, scale, lead = [], 1, len(shape) - w.spatial
-    for i in reversed(range(w.spatial)):
-        starts = [o * w.stride[i] - w.low[i] for o in range(w.outputs[i])]
-        places = [s if s >= 0 else s + -(s // w.dilation[i]) * w.dilation[i] for s in starts]
-        tables.append((f.dense([p * scale for p in places], "i64"), ["d%d" % (lead + i)]))
-        scale *= w.extents[i]
+class Places:
+    """Where the greatest elements of windows are: their numbers in their windows, in the smallest integers that hold
+    them."""
 
-    def body(b, *numbers):
-        total = numbers[0]
-        for number in numbers[1:]:
-            total = b.binary("arith.addi", total, number, "i64")
-        return total
+    def __init__(self, window):
+        self.window = window
+        self.count = math.prod(window.kernel)
+        self.element = next((t for t, top in (("i8", 127), ("i16", 32767)) if self.count <= top), "i64")
+        self.value = None
 
-    return f.generic(tables, shape, "i64", body)
+    def number(self, b, digits):
+        """The number of an element in its window from its coordinates there."""
+        return _join(b, digits, self.window.kernel)
+
+    def is_first(self, b, windows, digits):
+        """Whether an element is the first one of its window that is not padding."""
+        found = None
+        for i, (window, digit) in enumerate(zip(windows, digits)):
+            is_here = b.compare("eq", digit, self._first(b, i, window), "index")
+            found = is_here if found is None else b.binary("arith.andi", found, is_here, "i1")
+        return found
+
+    def coordinates(self, b, windows, place):
+        """Those of the element in the tensor, from those of the window and the element of `value`."""
+        w = self.window
+        # No place is larger: this is a bound that others can see.
+        number = b.binary("arith.minui", b.cast("arith.index_castui", place, self.element, "index"),
+                          b.constant(self.count - 1, "index"), "index")
+        found = []
+        for i in reversed(range(w.spatial)):
+            extent, digit = b.constant(w.kernel[i], "index"), number
+            if i:
+                digit = b.binary("arith.remui", number, extent, "index")
+                number = b.binary("arith.divui", number, extent, "index")
+            found.insert(0, self._coordinate(b, i, windows[i], digit))
+        return found
+
+    def _coordinate(self, b, i, window, digit):
+        w = self.window
+        found = b.binary("arith.addi", b.binary("arith.muli", window, b.constant(w.stride[i], "index"), "index"),
+                         b.binary("arith.muli", digit, b.constant(w.dilation[i], "index"), "index"), "index")
+        # Nothing is found in the padding: these are bounds that import can see.
+        if w.low[i]:
+            found = b.binary("arith.subi", found, b.constant(w.low[i], "index"), "index")
+            found = b.binary("arith.maxsi", found, b.constant(0, "index"), "index")
+        if w.high[i]:
+            found = b.binary("arith.minsi", found, b.constant(w.extents[i] - 1, "index"), "index")
+        return found
+
+    def _first(self, b, i, window):
+        """The first coordinate in the window whose element is not padding."""
+        w = self.window
+        start = b.binary("arith.muli", window, b.constant(w.stride[i], "index"), "index")
+        missing = b.binary("arith.subi", b.constant(w.low[i], "index"), start, "index")
+        missing = b.binary("arith.maxsi", missing, b.constant(0, "index"), "index")
+        missing = b.binary("arith.addi", missing, b.constant(w.dilation[i] - 1, "index"), "index")
+        return b.binary("arith.divui", missing, b.constant(w.dilation[i], "index"), "index")
+
+
+def _join(b, digits, extents):
+    number = digits[0]
+    for digit, extent in zip(digits[1:], extents[1:]):
+        number = b.binary("arith.addi", b.binary("arith.muli", number, b.constant(extent, "index"), "index"), digit,
+                          "index")
+    return number
 
 
 def _max_pool(l, node, a, spatial, kernel, stride, padding, dilation):
@@ -56,28 +108,24 @@ def _max_pool(l, node, a, spatial, kernel, stride, padding, dilation):
     w = Window(value.shape, shape, spatial, kernel, stride, padding, dilation)
     lead = value.rank - spatial
     padded = f.pad(value, [0] * lead + w.low, [0] * lead + w.high, lowest(dtype))
-    element, loops = value.element, value.rank + spatial
+    element, loops, places = value.element, value.rank + spatial, Places(w)
     reads = identity(lead) + ["d%d * %d + d%d * %d" % (lead + i, w.stride[i], value.rank + i, w.dilation[i])
                               for i in range(spatial)]
     window = f.empty(w.kernel, element)
-    # What no element is greater than: the first element of the window.
-    best, where = f.constant(lowest(dtype), shape, element), _first_places(f, w, shape)
-    x, unused, old, old_index, name = (f.fresh() for _ in range(5))
+    # What no element is greater than. The first element that is not padding is taken in any case.
+    best, where = f.constant(lowest(dtype), shape, element), f.constant(0, shape, places.element)
+    x, unused, old, old_place, name = (f.fresh() for _ in range(5))
     b = Body(f)
     s = Scalars(b, dtype)
-    number = b.constant(0, "index")
-    for i in range(spatial):
-        o, k = b.index(lead + i), b.index(value.rank + i)
-        place = b.binary("arith.addi", b.binary("arith.muli", o, b.constant(w.stride[i], "index"), "index"), b.binary(
-            "arith.muli", k, b.constant(w.dilation[i], "index"), "index"), "index")
-        place = b.binary("arith.subi", place, b.constant(w.low[i], "index"), "index")
-        number = b.binary("arith.addi", b.binary("arith.muli", number, b.constant(w.extents[i], "index"), "index"),
-                          place, "index")
-    number = b.cast("arith.index_cast", number, "index", "i64")
+    digits = [b.index(value.rank + i) for i in range(spatial)]
+    number = b.cast("arith.index_cast", places.number(b, digits), "index", places.element)
     better = s.compare("gt", x, old)
     if is_float(dtype):
         better = b.binary("arith.ori", better, s.is_nan(x), "i1")
-    picked, picked_index = b.select(better, x, old, element), b.select(better, number, old_index, "i64")
+    if any(w.low):
+        windows = [b.index(lead + i) for i in range(spatial)]
+        better = b.binary("arith.ori", better, places.is_first(b, windows, digits), "i1")
+    picked, picked_place = b.select(better, x, old, element), b.select(better, number, old_place, places.element)
     maps = [reads, ["d%d" % (value.rank + i) for i in range(spatial)], identity(value.rank), identity(value.rank)]
     iterators = ['"parallel"'] * value.rank + ['"reduction"'] * spatial
     f.emit("%s:2 = linalg.generic {indexing_maps = [%s], iterator_types = [%s]} ins(%s, %s : %s, %s) "
@@ -85,11 +133,20 @@ def _max_pool(l, node, a, spatial, kernel, stride, padding, dilation):
                name, ", ".join(affine_map(loops, m) for m in maps), ", ".join(iterators), padded.name, window.name,
                padded.type, window.type, best.name, where.name, best.type, where.type,
                 f.policy_of(name, "attrs")), False)
-    f.emit("^bb0(%s: %s, %s: %s, %s: %s, %s: i64):" % (x, element, unused, element, old, element, old_index), False)
+    f.emit("^bb0(%s: %s, %s: %s, %s: %s, %s: %s):" % (x, element, unused, element, old, element, old_place,
+                                                      places.element), False)
     f.lines += b.lines
-    f.emit("  linalg.yield %s, %s : %s, i64" % (picked, picked_index, element))
+    f.emit("  linalg.yield %s, %s : %s, %s" % (picked, picked_place, element, places.element))
     f.emit("} -> (%s, %s)" % (best.type, where.type))
-    return [Value(name + "#0", shape, element), Value(name + "#1", shape, "i64")]
+    places.value = Value(name + "#1", shape, places.element)
+    l.places[node] = places
+
+    def in_plane(b, place):
+        found = places.coordinates(b, [b.index(lead + i) for i in range(spatial)], place)
+        return b.cast("arith.index_cast", _join(b, found, w.extents), "index", "i64")
+
+    return [Value(name + "#0", shape, element),
+            f.generic([(places.value, identity(value.rank))], shape, "i64", in_plane)]
 
 
 @rule("max_pool2d_with_indices", "max_pool3d_with_indices")
@@ -98,22 +155,36 @@ def _max_pool_rule(l, node, a, kernel, stride=(), padding=0, dilation=1, ceil_mo
     return _max_pool(l, node, a, spatial, kernel, list(stride), padding, dilation)
 
 
+def _find_places(l, indices, window):
+    """What the pooling that `indices` are of found, if its windows are those of `window`."""
+    if indices.target is not operator.getitem or indices.args[1] != 1:
+        return None
+    places = l.places.get(indices.args[0])
+    return places if places and vars(places.window) == vars(window) else None
+
+
 @rule("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward")
 def _max_pool_backward(l, node, grad, a, kernel, stride, padding, dilation, ceil_mode, indices):
     spatial = 2 if "2d" in node.target.overloadpacket.__name__ else 3
     shape, dtype = l.result()
     f, inner = l.function, working(dtype)
-    grad, indices = l.converted(grad, inner), l.value(indices)
-    lead = shape[:-spatial]
-    plane = 1
-    for extent in shape[-spatial:]:
-        plane *= extent
+    grad, lead = l.converted(grad, inner), shape[:-spatial]
+    w = Window(shape, grad.shape, spatial, kernel, list(stride), padding, dilation)
+    places = _find_places(l, indices, w)
+    if places:
 
-    def body(b, points, names):
+        def in_window(b, points, names):
+            return points[:len(lead)] + places.coordinates(b, points[len(lead):], names[0]), names[1]
+
+        total = f.scatter([(places.value, identity(grad.rank)), (grad, identity(grad.rank))], grad.shape,
+                          f.constant(0, shape, element_of(inner)), in_window)
+        return l.convert(total, inner, dtype)
+
+    def in_plane(b, points, names):
         return points[:len(lead)] + [b.to_index(names[0], "i64")], names[1]
 
-    total = f.scatter([(indices, identity(indices.rank)), (grad, identity(grad.rank))], grad.shape,
-                      f.constant(0, lead + (plane,), element_of(inner)), body)
+    total = f.scatter([(l.value(indices), identity(grad.rank)), (grad, identity(grad.rank))], grad.shape,
+                      f.constant(0, lead + (math.prod(w.extents),), element_of(inner)), in_plane)
     return l.convert(f.reshape(total, shape), inner, dtype)
 
 

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Intervals.h"
+#include "remat/Utils/Intervals.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -20,7 +20,6 @@
 
 using namespace mlir;
 using namespace remat;
-using import::Interval;
 
 /// Expressions deeper than this are taken to be unbounded.
 static constexpr unsigned maxDepth = 16;
@@ -76,12 +75,16 @@ static Interval remainder(Interval a, Interval b, bool isUnsigned) {
   return {isUnsigned ? 0 : 1 - b.high, b.high - 1};
 }
 
+static unsigned getWidth(Type type) {
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+}
+
 /// What is left of an interval in a type that may be too narrow for it.
 static Interval castTo(Type type, Interval interval) {
   type = getElementTypeOrSelf(type);
   if (!type.isIntOrIndex())
     return Interval::getAll();
-  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  unsigned width = getWidth(type);
   if (width >= 64)
     return interval;
   Interval range{llvm::minIntN(width), llvm::maxIntN(width)};
@@ -144,6 +147,14 @@ static Interval getInterval(Value value, unsigned depth) {
             return bound.low == INT64_MIN ? Interval::getAll()
                                           : Interval{0, bound.high - 1};
           })
+          .Case<arith::IndexCastUIOp, arith::ExtUIOp>([&](Operation *cast) {
+            Type from = getElementTypeOrSelf(cast->getOperand(0));
+            Interval all = Interval::getAll();
+            if (unsigned width = getWidth(from); width < 64)
+              all = {0, static_cast<int64_t>(llvm::maxUIntN(width))};
+            Interval known = operand(0);
+            return known.low >= 0 ? known : all;
+          })
           .Case<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp,
                 tensor::ExtractOp>([&](Operation *) { return operand(0); })
           .Case([&](tensor::FromElementsOp made) {
@@ -175,6 +186,14 @@ static Interval getInterval(Value value, unsigned depth) {
             Interval a = operand(0), b = operand(1);
             return Interval{std::min(a.low, b.low), std::min(a.high, b.high)};
           })
+          .Case([&](arith::MinUIOp) {
+            Interval a = operand(0), b = operand(1);
+            if (a.low < 0 || b.low < 0)
+              return b.low >= 0   ? Interval{0, b.high}
+                     : a.low >= 0 ? Interval{0, a.high}
+                                  : Interval::getAll();
+            return Interval{std::min(a.low, b.low), std::min(a.high, b.high)};
+          })
           .Case([&](arith::MaxSIOp) {
             Interval a = operand(0), b = operand(1);
             return Interval{std::max(a.low, b.low), std::max(a.high, b.high)};
@@ -186,4 +205,4 @@ static Interval getInterval(Value value, unsigned depth) {
   return castTo(value.getType(), interval);
 }
 
-Interval import::getInterval(Value value) { return ::getInterval(value, 0); }
+Interval remat::getInterval(Value value) { return ::getInterval(value, 0); }

@@ -4,14 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_CONVERSION_IMPORT_INTERVALS_H
-#define REMAT_CONVERSION_IMPORT_INTERVALS_H
+#ifndef REMAT_UTILS_INTERVALS_H
+#define REMAT_UTILS_INTERVALS_H
 
 #include <cstdint>
 
 #include "mlir/IR/Value.h"
 
-namespace remat::import {
+namespace remat {
 
 /// The integers from `low` to `high`, both included.
 struct Interval {
@@ -31,6 +31,6 @@ struct Interval {
 /// a tensor.
 Interval getInterval(mlir::Value value);
 
-} // namespace remat::import
+} // namespace remat
 
-#endif // REMAT_CONVERSION_IMPORT_INTERVALS_H
+#endif // REMAT_UTILS_INTERVALS_H
