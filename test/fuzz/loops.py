@@ -23,6 +23,10 @@ TOLERANCE = {"f32": 1e-5, "f64": 1e-12}
 MOST_TWICE = 60
 # What bf16 is in a program is rounded to 8 bits, wherever a sum ends.
 BF16_TOLERANCE = 0.05
+# A program may amplify what is rounded on its way: where a state doubles in each iteration, terms of a gradient cancel
+# each other. How much, is how far f32 and f64 are apart in it. Numbers may differ by ten times that, which is as much
+# less in f64 as its numbers are finer.
+AMPLIFIED = {"f32": 10, "f64": 10 * 2.0 ** -29}
 
 
 class Failure(Exception):
@@ -38,28 +42,35 @@ class Trial:
         self.program, self.removed, self.options, self.folder = program, removed, options, folder
         self.session = session
         shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder + "/in")
+        os.makedirs(folder)
         self.text = program.render(removed)
         write(folder + "/model.mlir", self.text)
         program.fixed = True
         write(folder + "/fixed.mlir", program.render(removed))
         program.fixed = False
-        numbers = random.Random(program.seed)
-        draw = lambda dims: [round(numbers.uniform(-1, 1) * 1024) / 1024 for _ in range(product(dims))]
-        tangents = 0
-        for number, (_, (dims, element), dtype, values) in enumerate(program.args):
-            write(f"{folder}/in/arg{number}.npy", npy(dtype, dims, values))
-            if element in FLOATS:
-                write(f"{folder}/in/tangent{tangents}.npy", npy(dtype, dims, draw(dims)))
-                tangents += 1
-        for number, (_, (dims, element)) in enumerate(program.results):
-            if element in FLOATS:
-                write(f"{folder}/in/cotangent{number}.npy", npy(FLOATS[element], dims, draw(dims)))
+        self.write_inputs("in", FLOATS, lambda value: round(value * 1024) / 1024)
+        self.is_measured = False
 
-    def run(self, what, flags, outputs, model="model.mlir", emit=None):
+    def write_inputs(self, inputs, types, rounded):
+        """The files of arguments, cotangents and tangents; `types` are what NumPy calls those of floating point, and
+        `rounded` is what drawn numbers become."""
+        os.makedirs(f"{self.folder}/{inputs}", exist_ok=True)
+        numbers = random.Random(self.program.seed)
+        draw = lambda dims: [rounded(numbers.uniform(-1, 1)) for _ in range(product(dims))]
+        tangents = 0
+        for number, (_, (dims, element), dtype, values) in enumerate(self.program.args):
+            write(f"{self.folder}/{inputs}/arg{number}.npy", npy(types.get(element, dtype), dims, values))
+            if element in FLOATS:
+                write(f"{self.folder}/{inputs}/tangent{tangents}.npy", npy(types[element], dims, draw(dims)))
+                tangents += 1
+        for number, (_, (dims, element)) in enumerate(self.program.results):
+            if element in FLOATS:
+                write(f"{self.folder}/{inputs}/cotangent{number}.npy", npy(types[element], dims, draw(dims)))
+
+    def run(self, what, flags, outputs, model="model.mlir", emit=None, inputs="in"):
         """The rows of the report of a run, and the command."""
         emit = emit or "forward,vjp,jvp" + ",hvp" * (self.program.unrolled <= MOST_TWICE)
-        flags = ["--inputs=in", "--outputs=" + outputs, "--json=report.json", "--effort=0.02", "--steps=1",
+        flags = ["--inputs=" + inputs, "--outputs=" + outputs, "--json=report.json", "--effort=0.02", "--steps=1",
                  "--kernel-cache=cache", "--emit=" + emit] + flags
         command = f"remat-run {model} " + " ".join(flags)
         outcome = run([self.options.tools + "/remat-run", model] + flags, self.options.timeout, self.folder)
@@ -165,13 +176,34 @@ class Trial:
 
     def compare_numbers(self, name, outputs, command):
         known, found = (read_npy(f"{self.folder}/{folder}/{name}") for folder in ("unrolled", outputs))
-        tolerance = BF16_TOLERANCE if "bf16" in self.text else TOLERANCE["f32" if "f32" in self.text else "f64"]
+        element = "f32" if "f32" in self.text else "f64"
+        tolerance = BF16_TOLERANCE if "bf16" in self.text else TOLERANCE[element]
         scale = max([abs(value) for value in known if math.isfinite(value)] + [1.0])
-        for index, (a, b) in enumerate(zip(found, known)):
-            # NaNs of two machines have other bits.
-            is_same = a == b or (a != a and b != b)
-            if not is_same and not abs(a - b) <= tolerance * scale:
-                raise Failure("number", f"{name}, element {index}: {a!r}, unrolled {b!r}", command)
+        # NaNs of two machines have other bits.
+        differs = lambda a, b, bound: not (a == b or (a != a and b != b)) and not abs(a - b) <= bound
+        wrong = [index for index, (a, b) in enumerate(zip(found, known)) if differs(a, b, tolerance * scale)]
+        if not wrong:
+            return
+        bound = AMPLIFIED[element] * self.measure_amplified(name)
+        for index in wrong:
+            if differs(found[index], known[index], bound):
+                raise Failure("number", f"{name}, element {index}: {found[index]!r}, unrolled {known[index]!r}", command)
+        if self.session:
+            self.session.count("amplified")
+
+    def measure_amplified(self, name):
+        """How far the unrolled program in f32 is from what it computes in f64, of numbers that have all digits."""
+        if not self.is_measured:
+            with open(self.folder + "/fixed.mlir") as file:
+                text = file.read()
+            write(self.folder + "/narrow.mlir", text if "f32" in text else text.replace("f64", "f32"))
+            self.write_inputs("rough", {"f32": "f4", "f64": "f8" if "f32" in text else "f4"}, lambda value: value)
+            for flags, outputs in ([], "narrow"), (["--widen"], "wide"):
+                self.run("amplified", ["--unroll-limit=1000000", "--threads=1"] + flags, outputs, "narrow.mlir",
+                         inputs="rough")
+            self.is_measured = True
+        narrow, wide = (read_npy(f"{self.folder}/{folder}/{name}") for folder in ("narrow", "wide"))
+        return max([abs(a - b) for a, b in zip(narrow, wide) if math.isfinite(a - b)] + [0.0])
 
 
 def product(dims):

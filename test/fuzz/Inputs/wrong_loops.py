@@ -9,11 +9,11 @@ from harness import write
 
 
 class WrongTrial(loops.Trial):
-    def run(self, what, flags, outputs, model="model.mlir", emit=None):
+    def run(self, what, flags, outputs, model="model.mlir", **others):
         if what == "unrolled":
             model = "other.mlir"
             write(f"{self.folder}/{model}", open(f"{self.folder}/fixed.mlir").read().replace("math.tanh", "math.sin"))
-        return super().run(what, flags, outputs, model, emit)
+        return super().run(what, flags, outputs, model, **others)
 
 
 loops.Trial = WrongTrial
