@@ -12,6 +12,7 @@
 
 #include "remat/Pipelines/SavedValues.h"
 
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Dialect/Remat/Transforms/TaskNames.h"
 #include "remat/Utils/Locations.h"
@@ -52,9 +53,9 @@ static mlir::Operation *findComputation(mlir::func::FuncOp kernel,
 }
 
 /// The function or scope that an operation is in: the name right around its
-/// place in a file, or `other` if that has none.
-static StringRef findFunction(mlir::Location loc, StringRef other) {
-  StringRef function = other;
+/// place in a file; "" if that has none.
+static StringRef findFunction(mlir::Location loc) {
+  StringRef function;
   loc->walk([&](mlir::Location inner) {
     auto name = dyn_cast<mlir::NameLoc>(inner);
     if (name && isa<mlir::FileLineColLoc>(name.getChildLoc()))
@@ -77,7 +78,9 @@ static std::string describeArgument(GraphOp graph,
          (name ? name.str() : "arg" + std::to_string(number)) + "'";
 }
 
-static std::string describeResult(GraphOp graph, mlir::OpResult result) {
+/// What is in no function that has a name is called by what it is, and so is
+/// what iterations of a loop have made.
+static std::string describeResult(mlir::OpResult result, ValueNames &names) {
   auto task = cast<TaskOp>(result.getOwner());
   mlir::Location loc = task.getLoc();
   StringRef computation = task.getKernel();
@@ -93,12 +96,14 @@ static std::string describeResult(GraphOp graph, mlir::OpResult result) {
           }))
         loc = op->getLoc();
     }
-  std::string text = "output of " + computation.str();
-  std::string place = describeLocation(loc);
-  if (place.empty())
-    return text;
-  return text + " from " + place + " (" +
-         findFunction(loc, graph.getName()).str() + ")";
+  bool isLoop = findLoop(task) != nullptr;
+  std::string text = "output of " + (isLoop ? "loop" : computation.str());
+  if (std::string place = describeLocation(loc); !place.empty())
+    text += " from " + place;
+  std::string name = findFunction(loc).str();
+  if (name.empty() || isLoop)
+    name = names.get(result).name;
+  return text + " (" + name + ")";
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,14 +118,15 @@ static mlir::Value skipTransfers(mlir::Value value) {
   return root;
 }
 
-static std::string describe(GraphOp graph, mlir::Value value) {
+static std::string describe(GraphOp graph, mlir::Value value,
+                            ValueNames &names) {
   mlir::Value root = skipTransfers(value);
   std::string text =
       describeType(cast<mlir::RankedTensorType>(root.getType())) + " ";
   if (auto argument = dyn_cast<mlir::BlockArgument>(root))
     text += describeArgument(graph, argument);
   else
-    text += describeResult(graph, cast<mlir::OpResult>(root));
+    text += describeResult(cast<mlir::OpResult>(root), names);
   return text + (root == value ? "" : ", in host memory");
 }
 
@@ -154,15 +160,16 @@ void remat::printSavedValues(GraphOp graph, raw_ostream &os) {
   // Arguments in their order, then values in that of their first reader. One
   // may be on its way back already.
   SmallVector<std::string> lines;
+  ValueNames names(graph);
   for (mlir::Value argument : graph.getBody().front().getArguments())
     if (saved.contains(argument))
-      lines.push_back(describe(graph, argument));
+      lines.push_back(describe(graph, argument, names));
   SmallPtrSet<void *, 8> seen;
   for (mlir::Value value : saved)
     if (!isa<mlir::BlockArgument>(value) &&
         (skipTransfers(value) == value ||
          seen.insert(skipTransfers(value).getAsOpaquePointer()).second))
-      lines.push_back(describe(graph, value));
+      lines.push_back(describe(graph, value, names));
   for (StringRef line : lines)
     os << line << '\n';
 }

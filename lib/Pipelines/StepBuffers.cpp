@@ -12,6 +12,8 @@
 #include "StepReporter.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 #include "remat/Utils/TypeNames.h"
 
 using namespace mlir;
@@ -29,8 +31,11 @@ BufferRole StepReporter::getRole(const LiveBuffer &buffer) const {
   if (!buffer.value)
     return BufferRole::Workspace;
   auto task = dyn_cast<TaskOp>(buffer.owner);
-  if (!task)
-    return BufferRole::Activation;
+  return task ? getRole(task) : BufferRole::Activation;
+}
+
+/// That of what a task makes.
+BufferRole StepReporter::getRole(TaskOp task) const {
   switch (getPhase(task)) {
   case StepPhase::Recompute:
     return BufferRole::Recomputed;
@@ -52,6 +57,11 @@ void StepReporter::decide(const LiveBuffer &live, ReportBuffer &buffer) const {
   if (task.isPlannedBackward()) {
     if (!task.isClone() && cloned.count(task.getId()))
       buffer.decision = BufferDecision::Recomputed;
+    return;
+  }
+  if (around && around->isBackward && !task.isClone()) {
+    buffer.reason = "made again in each iteration, as the loop before has not "
+                    "kept it";
     return;
   }
   auto result = cast<OpResult>(live.value);
@@ -80,7 +90,19 @@ void StepReporter::decide(const LiveBuffer &live, ReportBuffer &buffer) const {
     buffer.decision = BufferDecision::Saved;
 }
 
-/// The caller's memory, which is there all the time.
+BufferRole StepReporter::getArgumentRole(unsigned number) const {
+  if (around)
+    return around->roles[number];
+  if (parameters.contains(number))
+    return BufferRole::Parameter;
+  if (!options.optimizer.empty() &&
+      GraphOp(graph).getArgAttr(number, RematDialect::initialValueAttrName))
+    return BufferRole::Optimizer;
+  return BufferRole::Input;
+}
+
+/// The caller's memory, which is there all the time; of a body of a loop, that
+/// around the loop.
 void StepReporter::addCallers() {
   auto add = [&](std::string name, BufferRole role, Type type) {
     ReportBuffer &buffer = report.buffers.emplace_back();
@@ -93,13 +115,9 @@ void StepReporter::addCallers() {
   for (BlockArgument argument : graph.getBody().front().getArguments()) {
     unsigned number = argument.getArgNumber();
     bufferOf[argument] = report.buffers.size();
-    BufferRole role = BufferRole::Input;
-    if (parameters.contains(number))
-      role = BufferRole::Parameter;
-    else if (!options.optimizer.empty() &&
-             graph.getArgAttr(number, RematDialect::initialValueAttrName))
-      role = BufferRole::Optimizer;
-    add(getArgumentName(number), role, argument.getType());
+    bool isCarried = around && number < around->numCarried;
+    add(isCarried ? nameCarried(number) : getArgumentName(number),
+        getArgumentRole(number), argument.getType());
   }
   SmallVector<BlockArgument> donors = getDonors(graph);
   for (auto [number, type] : llvm::enumerate(graph.getResultTypes())) {
@@ -109,13 +127,42 @@ void StepReporter::addCallers() {
     bufferOfResult[number] = report.buffers.size();
     bool isGradient = !gradients[number].empty();
     std::string name = "result " + std::to_string(number);
-    if (isGradient)
+    if (around)
+      name = nameBodyResult(number);
+    else if (isGradient)
       name = "gradient of " + gradients[number];
     else if (auto given = graph.getResultAttrOfType<StringAttr>(
                  number, RematDialect::nameAttrName))
       name = "result " + given.str();
     add(std::move(name), isGradient ? BufferRole::Gradient : BufferRole::Result,
         type);
+  }
+}
+
+/// A buffer is called by what makes the value in it, or needs it as workspace.
+void StepReporter::nameBuffer(const LiveBuffer &live, ReportBuffer &buffer) {
+  const std::string &maker = report.entries[buffer.birth].name;
+  if (!live.value) {
+    LoopOp loop = findLoop(cast<TaskOp>(live.owner));
+    bool isOnHost = live.space == MemorySpace::Host;
+    buffer.name =
+        (loop && isOnHost && loop.getHostSlots() ? "states in host memory of "
+                                                 : "workspace of ") +
+        maker;
+    return;
+  }
+  buffer.name = maker;
+  // What a loop stacks is called by what iterations make.
+  if (auto task = dyn_cast<TaskOp>(live.owner); task && findLoop(task)) {
+    unsigned number = cast<OpResult>(live.value).getResultNumber();
+    if (const std::string &made = names->getLoopResults(task)[number].name;
+        !made.empty())
+      buffer.name = task.isClone() ? made + ", recomputed" : made;
+  }
+  // What is on its way to the host is no tensor.
+  if (auto type = dyn_cast<RankedTensorType>(live.value.getType())) {
+    buffer.type = describeType(type);
+    buffer.name += " " + buffer.type;
   }
 }
 
@@ -140,19 +187,22 @@ void StepReporter::addBuffers() {
     size_t next = live.end + 1 < entryAt.size() ? entryAt[live.end + 1]
                                                 : report.entries.size();
     buffer.death = std::max(buffer.birth, next == 0 ? 0 : next - 1);
-    const std::string &maker = report.entries[buffer.birth].name;
-    // What is on its way to the host is no tensor.
-    if (auto type = dyn_cast_or_null<RankedTensorType>(
-            live.value ? live.value.getType() : Type()))
-      buffer.type = describeType(type);
-    buffer.name = live.value ? maker : "workspace of " + maker;
-    if (!buffer.type.empty())
-      buffer.name += " " + buffer.type;
+    nameBuffer(live, buffer);
+    LoopOp loop = live.value ? LoopOp() : findLoop(cast<TaskOp>(live.owner));
+    if (loop && live.space == MemorySpace::Arena &&
+        getWorkspaceParts(loop).getBytes() == live.bytes) {
+      ReportBuffer whole = report.buffers.back();
+      report.buffers.pop_back();
+      addWorkspaceParts(loop, whole);
+      continue;
+    }
     decide(live, buffer);
     if (OpResult origin = findOrigin(live.value)) {
       buffer.task = cast<TaskOp>(origin.getOwner()).getId();
       buffer.result = origin.getResultNumber();
-      buffer.reason = reasons.find(*buffer.task, buffer.result);
+      if (std::string reason = reasons.find(*buffer.task, buffer.result);
+          !reason.empty())
+        buffer.reason = std::move(reason);
     }
   }
 }

@@ -69,9 +69,10 @@ static std::string describeReason(const ValueExplanation &entry) {
   return reason;
 }
 
-DecisionReasons::DecisionReasons(ArrayRef<TaskDecision> decisions) {
+DecisionReasons::DecisionReasons(ArrayRef<TaskDecision> decisions,
+                                 StringRef body) {
   for (const TaskDecision &decision : decisions)
-    if (decision.task)
+    if (decision.task && decision.body == body)
       entries[{*decision.task, decision.resultNumber}] = &decision.explanation;
 }
 

@@ -19,10 +19,11 @@ namespace remat {
 /// the host and back. Null if there is none.
 mlir::OpResult findOrigin(mlir::Value value);
 
-/// The decisions of a plan by the results that they are about, as sentences.
+/// The decisions of a plan by the results that they are about, as sentences:
+/// those of the step, or those of the body of a loop.
 class DecisionReasons {
 public:
-  explicit DecisionReasons(llvm::ArrayRef<TaskDecision> decisions);
+  DecisionReasons(llvm::ArrayRef<TaskDecision> decisions, llvm::StringRef body);
 
   /// Such as "recomputing it would take 12.5 us"; "" if nothing was decided.
   std::string find(int64_t task, unsigned result) const;

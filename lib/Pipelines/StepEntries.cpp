@@ -24,33 +24,11 @@ StepPhase StepReporter::getPhase(TaskOp task) const {
     return StepPhase::Recompute;
   if (isUpdate(task))
     return StepPhase::Update;
-  return task.getBackward() ? StepPhase::Backward : StepPhase::Forward;
-}
-
-/// Adds what the bodies of a loop do, and what this is if the loop runs so many
-/// times.
-LogicalResult StepReporter::analyzeLoop(LoopOp loop, int64_t runs,
-                                        ReportEntry &entry) {
-  runs = multiplyCounts(runs, loop.getCount());
-  size_t place = entry.bodies.size();
-  entry.bodies.resize(place + 2);
-  for (GraphOp body : findBodies(loop)) {
-    EntryWork work;
-    for (auto task : body.getOps<TaskOp>()) {
-      if (LoopOp inner = findLoop(task)) {
-        if (failed(analyzeLoop(inner, runs, entry)))
-          return failure();
-        continue;
-      }
-      FailureOr<EntryWork> added = analyze(task);
-      if (failed(added))
-        return failure();
-      work.add(*added, 1);
-    }
-    entry.add(work, runs);
-    entry.bodies[place++] = work;
-  }
-  return success();
+  if (task.getBackward())
+    return StepPhase::Backward;
+  // The loop before it, which the derivative is of, has done it already.
+  return around && around->isBackward ? StepPhase::Recompute
+                                      : StepPhase::Forward;
 }
 
 /// Tasks share kernels; one analysis is enough for each.
@@ -103,7 +81,7 @@ void StepReporter::schedule(Operation &op, ReportEntry &entry) {
 LogicalResult StepReporter::addTask(TaskOp task) {
   ReportEntry entry;
   if (LoopOp loop = findLoop(task)) {
-    if (failed(analyzeLoop(loop, 1, entry)))
+    if (failed(addBodies(task, loop, entry)))
       return failure();
   } else {
     FailureOr<EntryWork> work = analyze(task);
@@ -174,7 +152,7 @@ LogicalResult StepReporter::addEntry(Operation &op) {
     addTransfer(op);
   }
   ReportEntry &entry = report.entries.back();
-  entry.layer = layers->getLayer(&op).str();
+  entry.layer = names->getLayers().getLayer(&op).str();
   // A recomputation is where its original is, whatever is around it.
   if (entry.copyOf)
     entry.layer = report.entries[*entry.copyOf].layer;

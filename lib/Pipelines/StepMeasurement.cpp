@@ -22,9 +22,10 @@ Expected<StepMeasurement> remat::readMeasurement(const remat_step *step,
     return createStringError("the step does not take times, expected one that "
                              "was loaded with REMAT_STEP_PROFILE");
   for (size_t i = 0; i < count; ++i) {
-    size_t bodies = 0;
+    size_t bodies = 0, timed = 0;
+    const int64_t *inner = remat_step_body_times(step, i, &timed);
     if (const uint64_t *runs = remat_step_body_runs(step, i, &bodies))
-      report.setBodyRuns(i, ArrayRef(runs, bodies));
+      report.setBodyRuns(i, ArrayRef(runs, bodies), ArrayRef(inner, timed));
   }
   const int64_t *cpuTimes = remat_step_entry_cpu_times(step);
   return StepMeasurement{ArrayRef(times, count),

@@ -38,6 +38,8 @@ public:
 
 private:
   void writePlan(const PlannedStep &plan);
+  void writeReport(const StepReport &report);
+  void writeBodies(const StepReport &report);
   void writeEntries(const StepReport &report);
   void writeReads(const StepReport &report);
   void writeBuffers(const StepReport &report);
@@ -122,9 +124,14 @@ void DataWriter::writeBuffers(const StepReport &report) {
   auto write = [&](StringRef name, auto get) {
     column(name, report.buffers, get);
   };
-  // What entries make is called by these, so the page knows its name.
+  // What most entries make is called by these, so the page knows its name.
   write("name", [&](const ReportBuffer &buffer) {
-    return buffer.isCallers ? number(buffer.name) : -1;
+    const std::string &maker = report.entries[buffer.birth].name;
+    bool isKnown =
+        !buffer.isCallers &&
+        buffer.name == (buffer.type.empty() ? "workspace of " + maker
+                                            : maker + " " + buffer.type);
+    return isKnown ? -1 : number(buffer.name);
   });
   write("type", [&](const auto &buffer) { return number(buffer.type); });
   write("task", [](const auto &buffer) { return buffer.task.value_or(-1); });
@@ -157,6 +164,31 @@ void DataWriter::writeSpans(ArrayRef<remat_entry_span> spans) {
   });
 }
 
+void DataWriter::writeReport(const StepReport &report) {
+  if (report.budget)
+    json.attribute("budgetBytes", *report.budget);
+  json.attribute("peakBytes", report.plannedPeak);
+  json.attribute("arenaBytes", report.arenaBytes);
+  json.attributeObject("entries", [&] { writeEntries(report); });
+  json.attributeObject("buffers", [&] { writeBuffers(report); });
+  json.attributeArray("bodies", [&] { writeBodies(report); });
+}
+
+/// What is inside of loops, each with the number of its entry.
+void DataWriter::writeBodies(const StepReport &report) {
+  for (auto [index, entry] : enumerate(report.entries))
+    for (const LoopBody &body : entry.bodies) {
+      if (body.report.entries.empty())
+        continue;
+      json.object([&, index = index] {
+        json.attribute("entry", int64_t(index));
+        json.attribute("isAdvance", body.isAdvance);
+        json.attribute("runs", body.mostRuns);
+        writeReport(body.report);
+      });
+    }
+}
+
 void DataWriter::writePlan(const PlannedStep &plan) {
   const StepReport &report = plan.report;
   json.attribute("origin", stringify(plan.origin));
@@ -168,15 +200,10 @@ void DataWriter::writePlan(const PlannedStep &plan) {
   json.attribute("sliceRows", plan.sliceRows);
   json.attribute("slicesHidden", plan.slicesHidden);
   json.attribute("layers", plan.foldedLayers);
-  if (report.budget)
-    json.attribute("budgetBytes", *report.budget);
-  json.attribute("peakBytes", report.plannedPeak);
-  json.attribute("arenaBytes", report.arenaBytes);
   json.attribute("baseTime", plan.baseTime);
   json.attribute("time", plan.time);
   json.attribute("lowerBound", plan.lowerBound);
-  json.attributeObject("entries", [&] { writeEntries(report); });
-  json.attributeObject("buffers", [&] { writeBuffers(report); });
+  writeReport(report);
   if (!plan.measured.empty())
     json.attributeObject("measured", [&] { writeSpans(plan.measured); });
 }

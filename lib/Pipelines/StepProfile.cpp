@@ -8,6 +8,7 @@
 
 #include "remat/Planning/LayerFolding.h"
 #include "remat/Support/Tables.h"
+#include "remat/Utils/Saturating.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -98,11 +99,15 @@ namespace {
 class Grouping {
 public:
   explicit Grouping(ProfileGroup group) : group(group) {}
+  /// With what is inside of it, if it is a loop.
   void add(const ReportEntry &entry, int64_t nanoseconds,
-           std::optional<int64_t> cpuNanoseconds);
+           std::optional<int64_t> cpuNanoseconds, int64_t calls = 1);
   std::vector<ProfileRow> finish();
 
 private:
+  void addRow(const ReportEntry &entry, int64_t calls, int64_t self,
+              std::optional<int64_t> selfCpu, int64_t total);
+
   ProfileGroup group;
   std::map<std::string, ProfileRow> rows;
   /// The layers of each row.
@@ -111,24 +116,50 @@ private:
 } // namespace
 
 void Grouping::add(const ReportEntry &entry, int64_t nanoseconds,
-                   std::optional<int64_t> cpuNanoseconds) {
+                   std::optional<int64_t> cpuNanoseconds, int64_t calls) {
+  int64_t self = nanoseconds;
+  std::optional<int64_t> selfCpu = cpuNanoseconds;
+  for (auto [body, times] : zip(entry.bodies, splitTime(entry, nanoseconds)))
+    for (auto [inner, time] : zip(body.report.entries, times)) {
+      // CPU time is not taken inside of loops: threads are at work as in all of
+      // it.
+      std::optional<int64_t> cpu;
+      if (cpuNanoseconds)
+        cpu = int64_t(double(*cpuNanoseconds) * double(time) /
+                      double(std::max<int64_t>(nanoseconds, 1)));
+      add(inner, time, cpu, body.ran.value_or(calls * body.mostRuns));
+      self -= time;
+      if (selfCpu)
+        *selfCpu -= *cpu;
+    }
+  addRow(entry, calls, self, selfCpu, nanoseconds);
+}
+
+void Grouping::addRow(const ReportEntry &entry, int64_t calls, int64_t self,
+                      std::optional<int64_t> selfCpu, int64_t total) {
   std::string name = getGroupName(entry, group);
   ProfileRow &row = rows[name];
   row.streams.set(entry.stream);
-  ++row.calls;
-  row.selfNanoseconds += nanoseconds;
-  row.totalNanoseconds += nanoseconds;
-  addCpu(row, cpuNanoseconds);
-  const EntryWork &work = entry.getRan();
-  row.bytes += work.bytesRead + work.bytesWritten;
-  row.flops += work.flops;
+  row.calls += calls;
+  row.selfNanoseconds += self;
+  // What is inside of a loop counts where it is: in groups around that, too.
+  bool isNested = group == ProfileGroup::Layer ||
+                  group == ProfileGroup::Label || group == ProfileGroup::Phase;
+  row.totalNanoseconds += isNested ? self : total;
+  addCpu(row, selfCpu);
+  // What a loop does is what is inside of it.
+  if (entry.bodies.empty()) {
+    const EntryWork &work = entry.getRan();
+    row.bytes += multiplyCounts(work.bytesRead + work.bytesWritten, calls);
+    row.flops += multiplyCounts(work.flops, calls);
+  }
   if (entry.phase == StepPhase::Recompute) {
-    ++row.recomputeCalls;
-    row.recomputeNanoseconds += nanoseconds;
+    row.recomputeCalls += calls;
+    row.recomputeNanoseconds += self;
   }
   if (group == ProfileGroup::Name || group == ProfileGroup::Layer)
     layers[name].insert(entry.layer);
-  if (group != ProfileGroup::Layer && group != ProfileGroup::Label)
+  if (!isNested)
     return;
   StringRef inner;
   if (group == ProfileGroup::Layer)
@@ -136,8 +167,8 @@ void Grouping::add(const ReportEntry &entry, int64_t nanoseconds,
   for (StringRef outer = getOuter(name); !outer.empty();
        outer = getOuter(outer)) {
     ProfileRow &around = rows[outer.str()];
-    around.totalNanoseconds += nanoseconds;
-    if (cpuNanoseconds)
+    around.totalNanoseconds += self;
+    if (selfCpu)
       addCpu(around, 0);
     around.streams.set(entry.stream);
     if (inner = getOuter(inner); !inner.empty())

@@ -75,10 +75,65 @@ void EntryWork::add(const EntryWork &work, int64_t times) {
     this->*count = addCounts(this->*count, multiplyCounts(work.*count, times));
 }
 
-void StepReport::setBodyRuns(size_t entry, ArrayRef<uint64_t> runs) {
-  EntryWork &ran = entries[entry].ran.emplace();
-  for (auto [work, times] : llvm::zip(entries[entry].bodies, runs))
-    ran.add(work, static_cast<int64_t>(times));
+/// Takes what is said of a loop and of those in its bodies from the front.
+static void setRuns(ReportEntry &entry, ArrayRef<uint64_t> &runs,
+                    ArrayRef<int64_t> &times) {
+  // There is a number for an advance that the loop does not have, too.
+  constexpr size_t kinds = 2;
+  ArrayRef<uint64_t> own = runs.take_front(kinds);
+  runs = runs.drop_front(own.size());
+  for (auto [body, count] : llvm::zip(entry.bodies, own)) {
+    body.ran = static_cast<int64_t>(count);
+    if (times.size() < body.report.entries.size())
+      continue;
+    for (ReportEntry &inner : body.report.entries) {
+      inner.spent = times.front();
+      times = times.drop_front();
+    }
+  }
+  EntryWork ran;
+  for (LoopBody &body : entry.bodies)
+    for (ReportEntry &inner : body.report.entries) {
+      if (inner.bodies.empty()) {
+        ran.add(inner, body.ran.value_or(0));
+        continue;
+      }
+      setRuns(inner, runs, times);
+      ran.add(*inner.ran, 1);
+    }
+  entry.ran = ran;
+}
+
+void StepReport::setBodyRuns(size_t entry, ArrayRef<uint64_t> runs,
+                             ArrayRef<int64_t> times) {
+  setRuns(entries[entry], runs, times);
+}
+
+std::vector<std::vector<int64_t>> remat::splitTime(const ReportEntry &entry,
+                                                   int64_t nanoseconds) {
+  std::vector<std::vector<int64_t>> parts;
+  bool isMeasured = true;
+  double sum = 0;
+  auto weigh = [&](const LoopBody &body, const ReportEntry &inner) {
+    double runs =
+        double(body.ran.value_or(std::max<int64_t>(body.mostRuns, 1)));
+    return isMeasured ? double(*inner.spent) : double(inner.cost) * runs;
+  };
+  for (const LoopBody &body : entry.bodies)
+    for (const ReportEntry &inner : body.report.entries)
+      isMeasured &= inner.spent.has_value();
+  for (const LoopBody &body : entry.bodies)
+    for (const ReportEntry &inner : body.report.entries)
+      sum += weigh(body, inner);
+  // What is measured leaves a part for the loop itself.
+  double whole = isMeasured ? std::max(sum, double(nanoseconds)) : sum;
+  double factor = whole > 0 ? double(nanoseconds) / whole : 0;
+  for (const LoopBody &body : entry.bodies) {
+    std::vector<int64_t> &part = parts.emplace_back();
+    for (const ReportEntry &inner : body.report.entries)
+      part.push_back(int64_t(weigh(body, inner) * factor));
+  }
+  return parts;
 }
 
 size_t StepReport::getPeak() const {

@@ -18,6 +18,8 @@ using namespace mlir;
 using namespace remat;
 
 std::string StepReporter::getArgumentName(unsigned number) {
+  if (around && !around->arguments[number].name.empty())
+    return around->arguments[number].name;
   if (auto name = graph.getArgAttrOfType<StringAttr>(
           number, RematDialect::nameAttrName))
     return name.str();
@@ -52,6 +54,10 @@ void StepReporter::findNamedGradients() {
 }
 
 void StepReporter::findParameters() {
+  if (around) {
+    gradients = around->gradients;
+    return;
+  }
   gradients.resize(graph.getNumResults());
   findNamedGradients();
   SmallVector<DifferentiateOptions, 2> derivatives = options.getDerivatives();
@@ -91,7 +97,7 @@ static void fixTexts(StepReport &report) {
 }
 
 FailureOr<StepReport> StepReporter::run() {
-  target = lookupTarget(graph);
+  target = around ? around->target : lookupTarget(graph);
   if (!target)
     return failure();
   report.function = toUtf8(graph.getName());
@@ -99,7 +105,8 @@ FailureOr<StepReport> StepReporter::run() {
   report.plannedPeak = graph.getPlannedPeak().value_or(0);
   report.arenaBytes = graph.getArenaBytes().value_or(0);
   findParameters();
-  layers.emplace(graph, gradients);
+  names.emplace(graph, gradients,
+                around ? ArrayRef(around->arguments) : ArrayRef<ValueName>());
   for (auto task : graph.getOps<TaskOp>())
     if (task.isClone())
       cloned.insert(task.getId());

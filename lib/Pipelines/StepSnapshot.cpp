@@ -80,7 +80,9 @@ private:
   void writeSegment();
   void writeFrame(StringRef name, StringRef location);
   void writeEvent(StringRef action, int64_t address, int64_t bytes,
-                  int64_t nanoseconds, const ReportBuffer *buffer);
+                  int64_t nanoseconds, const StepReport *owner = nullptr,
+                  const ReportBuffer *buffer = nullptr);
+  void writeStep(const StepReport &step, int64_t address, int64_t begin);
   void writeTrace();
 
   const StepReport &report;
@@ -105,6 +107,7 @@ void SnapshotWriter::writeFrame(StringRef name, StringRef location) {
 /// What is allocated for, the innermost frame first.
 void SnapshotWriter::writeEvent(StringRef action, int64_t address,
                                 int64_t bytes, int64_t nanoseconds,
+                                const StepReport *owner,
                                 const ReportBuffer *buffer) {
   pickler.addDict([&] {
     pickler.addEntry("action", action);
@@ -116,11 +119,11 @@ void SnapshotWriter::writeEvent(StringRef action, int64_t address,
     pickler.addList([&] {
       if (!buffer)
         return;
-      const ReportEntry &maker = report.entries[buffer->birth];
+      const ReportEntry &maker = owner->entries[buffer->birth];
       writeFrame(buffer->name, maker.location);
       if (maker.copyOf)
-        writeFrame("recompute of " + report.entries[*maker.copyOf].name,
-                   report.entries[*maker.copyOf].location);
+        writeFrame("recompute of " + owner->entries[*maker.copyOf].name,
+                   owner->entries[*maker.copyOf].location);
       writeFrame(stringify(buffer->role), "");
     });
   });
@@ -153,25 +156,43 @@ void SnapshotWriter::writeSegment() {
   });
 }
 
-void SnapshotWriter::writeTrace() {
-  writeEvent("segment_alloc", 0, report.arenaBytes, 0, nullptr);
-  std::vector<SmallVector<const ReportBuffer *, 2>> births(
-      report.entries.size()),
-      deaths(report.entries.size());
-  for (const ReportBuffer &buffer : report.buffers)
+/// What `step` allocates, whose arena is at `address` and which begins at
+/// `begin`. Of a loop, what one iteration does comes before the buffer that all
+/// of them have.
+void SnapshotWriter::writeStep(const StepReport &step, int64_t address,
+                               int64_t begin) {
+  std::vector<SmallVector<size_t, 2>> births(step.entries.size()),
+      deaths(step.entries.size());
+  for (auto [number, buffer] : enumerate(step.buffers))
     if (!buffer.isCallers && buffer.space == MemorySpace::Arena &&
         buffer.bytes > 0) {
-      births[buffer.birth].push_back(&buffer);
-      deaths[buffer.death].push_back(&buffer);
+      births[buffer.birth].push_back(number);
+      deaths[buffer.death].push_back(number);
     }
-  for (auto [index, entry] : enumerate(report.entries)) {
-    for (const ReportBuffer *buffer : births[index])
-      writeEvent("alloc", buffer->offset, buffer->bytes, entry.start, buffer);
-    for (const ReportBuffer *buffer : deaths[index])
+  for (auto [index, entry] : enumerate(step.entries)) {
+    int64_t time = begin + entry.start, end = time + entry.cost;
+    for (size_t number : births[index]) {
+      const ReportBuffer &buffer = step.buffers[number];
+      if (entry.iteration == number)
+        for (const LoopBody &body : entry.bodies) {
+          writeStep(body.report, address + buffer.offset, time);
+          for (const ReportEntry &inner : body.report.entries)
+            time = std::min(time + inner.cost, end);
+        }
+      writeEvent("alloc", address + buffer.offset, buffer.bytes, time, &step,
+                 &buffer);
+    }
+    for (size_t number : deaths[index])
       for (StringRef action : {"free_requested", "free_completed"})
-        writeEvent(action, buffer->offset, buffer->bytes,
-                   entry.start + entry.cost, buffer);
+        writeEvent(action, address + step.buffers[number].offset,
+                   step.buffers[number].bytes, end, &step,
+                   &step.buffers[number]);
   }
+}
+
+void SnapshotWriter::writeTrace() {
+  writeEvent("segment_alloc", 0, report.arenaBytes, 0);
+  writeStep(report, /*address=*/0, /*begin=*/0);
 }
 
 void SnapshotWriter::write() {

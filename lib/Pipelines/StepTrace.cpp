@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Spans of one track nest, as viewers expect: an entry is a span in the track
-// of its stream. Lives of buffers overlap, so they are asynchronous spans with
+// of its stream, and in a loop are those of one iteration, as long as one takes
+// on average. Lives of buffers overlap, so they are asynchronous spans with
 // an id each. Counters have no unit in this format, so their names have one.
 //
 //===----------------------------------------------------------------------===//
@@ -34,12 +35,25 @@ static StringRef getStreamName(remat_stream stream) {
   }
 }
 
+/// Bytes in the arena by role.
+using Memory = std::array<int64_t, numBufferRoles>;
+
 /// Nanoseconds in the format's unit.
 static double toMicroseconds(int64_t nanoseconds) {
   return double(nanoseconds) / 1000.0;
 }
 
 static double toMebibytes(int64_t bytes) { return double(bytes) / 1048576.0; }
+
+/// `live`, what is in the arena while `entry` of `report` runs, without what it
+/// has for its iterations.
+static Memory withoutIteration(const ReportEntry &entry,
+                               const StepReport &report, Memory live) {
+  if (entry.iteration)
+    live[unsigned(BufferRole::Workspace)] -=
+        report.buffers[*entry.iteration].bytes;
+  return live;
+}
 
 namespace {
 /// Writes one process.
@@ -57,7 +71,11 @@ private:
              function_ref<void(json::OStream &)> more);
   void writeNames();
   void writeEntry(size_t index);
-  void writeMemory(size_t index);
+  void writeWork(const ReportEntry &entry, const EntryWork &work,
+                 json::OStream &json);
+  void writeBodies(const ReportEntry &entry, int track, int64_t runs,
+                   remat_entry_span span, Memory memory);
+  void writeMemory(const Memory &live, int64_t time);
   void writeFlow(size_t index);
   void writeBuffers();
   int getTrack(size_t index) const {
@@ -111,38 +129,105 @@ void Timeline::writeNames() {
   metadata("thread_name", bufferTrack, "buffers");
 }
 
+/// What a span says of its work.
+void Timeline::writeWork(const ReportEntry &entry, const EntryWork &work,
+                         json::OStream &json) {
+  json.attribute("kind", stringify(entry.phase));
+  json.attribute("kernel", entry.kernel);
+  if (!entry.layer.empty())
+    json.attribute("layer", entry.layer);
+  if (!entry.label.empty())
+    json.attribute("label", entry.label);
+  if (!entry.location.empty())
+    json.attribute("loc", entry.location);
+  json.attribute("planned_ns", entry.cost);
+  json.attribute("bytes_in", work.bytesRead);
+  json.attribute("bytes_out", work.bytesWritten);
+  json.attribute("flops", work.flops);
+}
+
 void Timeline::writeEntry(size_t index) {
   const ReportEntry &entry = report.entries[index];
   const remat_entry_span &span = spans[index];
-  const EntryWork &work = isMeasured ? entry.getRan() : entry;
   event("X", entry.name, getTrack(index), span.begin, [&](json::OStream &json) {
     json.attribute("cat", "op");
     json.attribute("dur", toMicroseconds(span.end - span.begin));
     json.attributeObject("args", [&] {
       json.attribute("id", int64_t(index));
-      json.attribute("kind", stringify(entry.phase));
-      json.attribute("kernel", entry.kernel);
-      if (!entry.layer.empty())
-        json.attribute("layer", entry.layer);
-      if (!entry.label.empty())
-        json.attribute("label", entry.label);
-      if (!entry.location.empty())
-        json.attribute("loc", entry.location);
       if (entry.copyOf)
         json.attribute("recompute_of", int64_t(*entry.copyOf));
-      json.attribute("planned_ns", entry.cost);
-      json.attribute("bytes_in", work.bytesRead);
-      json.attribute("bytes_out", work.bytesWritten);
-      json.attribute("flops", work.flops);
+      writeWork(entry, isMeasured ? entry.getRan() : entry, json);
       json.attribute("arena_bytes", entry.liveBytes);
     });
   });
 }
 
-/// The arena while the entry runs.
-void Timeline::writeMemory(size_t index) {
-  const ReportEntry &entry = report.entries[index];
-  int64_t time = spans[index].begin;
+/// "iteration (average of 12)".
+static std::string describeRuns(const LoopBody &body, int64_t runs) {
+  std::string name = body.isAdvance ? "states made again" : "iteration";
+  return runs == 1 ? name : name + " (average of " + std::to_string(runs) + ")";
+}
+
+/// The spans within that of `entry`, a loop that has run `runs` times in
+/// `span`, which is one of them: of each body one run, and behind it those that
+/// are alike. `memory` is what is in the arena without those of the bodies.
+void Timeline::writeBodies(const ReportEntry &entry, int track, int64_t runs,
+                           remat_entry_span span, Memory memory) {
+  std::vector<std::vector<int64_t>> parts =
+      splitTime(entry, span.end - span.begin);
+  int64_t at = span.begin;
+  auto writeSpan = [&](StringRef name, int64_t begin, int64_t end,
+                       function_ref<void(json::OStream &)> writeArgs) {
+    event("X", name, track, begin, [&](json::OStream &json) {
+      json.attribute("cat", "loop");
+      json.attribute("dur", toMicroseconds(end - begin));
+      json.attributeObject("args", [&] { writeArgs(json); });
+    });
+  };
+  for (size_t number = 0; number < entry.bodies.size(); ++number) {
+    const LoopBody &body = entry.bodies[number];
+    // All of them in this span, and one.
+    int64_t times = body.mostRuns;
+    if (isMeasured && body.ran)
+      times = *body.ran / std::max<int64_t>(runs, 1);
+    int64_t all = 0;
+    for (int64_t part : parts[number])
+      all += part;
+    if (times <= 0 || all <= 0)
+      continue;
+    int64_t begin = at, now = at;
+    at += all;
+    int64_t one = all / times;
+    writeSpan(describeRuns(body, times), begin, begin + one,
+              [&](json::OStream &json) { json.attribute("runs", times); });
+    for (size_t i = 0; i < body.report.entries.size(); ++i) {
+      const ReportEntry &inner = body.report.entries[i];
+      int64_t end = std::min(now + parts[number][i] / times, begin + one);
+      writeSpan(inner.name, now, end, [&](json::OStream &json) {
+        if (inner.copyOf)
+          json.attribute("repeats", body.report.entries[*inner.copyOf].name);
+        writeWork(inner, inner, json);
+        json.attribute("arena_bytes", inner.liveBytes);
+      });
+      Memory live = memory;
+      for (unsigned role = 0; role < numBufferRoles; ++role)
+        live[role] += inner.live[role];
+      if (inner.stream == REMAT_STREAM_COMPUTE)
+        writeMemory(live, now);
+      if (!inner.bodies.empty())
+        writeBodies(inner, track, runs * times, {now, end},
+                    withoutIteration(inner, body.report, live));
+      now = end;
+    }
+    if (times > 1)
+      writeSpan(
+          std::to_string(times - 1) + " more like it", begin + one, at,
+          [&](json::OStream &json) { json.attribute("runs", times - 1); });
+  }
+}
+
+/// The arena while an entry runs.
+void Timeline::writeMemory(const Memory &live, int64_t time) {
   event("C", "arena, MiB", 0, time, [&](json::OStream &json) {
     json.attribute("cat", "mem");
     json.attributeObject("args", [&] {
@@ -150,7 +235,7 @@ void Timeline::writeMemory(size_t index) {
         if (auto kind = BufferRole(role); kind != BufferRole::Parameter &&
                                           kind != BufferRole::Input &&
                                           kind != BufferRole::Result)
-          json.attribute(stringify(kind), toMebibytes(entry.live[role]));
+          json.attribute(stringify(kind), toMebibytes(live[role]));
     });
   });
   if (report.budget)
@@ -214,9 +299,13 @@ void Timeline::write() {
   writeNames();
   for (size_t index = 0; index < report.entries.size(); ++index) {
     writeEntry(index);
+    const ReportEntry &entry = report.entries[index];
     // Copies run beside the schedule that memory follows.
-    if (report.entries[index].stream == REMAT_STREAM_COMPUTE)
-      writeMemory(index);
+    if (entry.stream == REMAT_STREAM_COMPUTE)
+      writeMemory(entry.live, spans[index].begin);
+    if (!entry.bodies.empty())
+      writeBodies(entry, getTrack(index), /*runs=*/1, spans[index],
+                  withoutIteration(entry, report, entry.live));
     writeFlow(index);
   }
   writeBuffers();

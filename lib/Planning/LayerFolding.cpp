@@ -36,11 +36,17 @@ StringRef dropNumber(StringRef name) {
 }
 
 std::string foldName(StringRef name) {
-  StringRef layer = name.take_until([](char c) { return c == ' '; });
+  constexpr StringLiteral ofIteration = ", of iteration ";
+  auto [what, iteration] = name.split(ofIteration);
+  StringRef layer = what.take_until([](char c) { return c == ' '; });
   std::string folded = foldLayer(layer);
-  if (folded == layer)
+  if (folded == layer && iteration.empty())
     return name.str();
-  return folded + dropNumber(name).drop_front(layer.size()).str();
+  StringRef rest = what.drop_front(layer.size());
+  if (iteration.empty())
+    return folded + dropNumber(rest).str();
+  return folded + rest.str() + ofIteration.str() + "*" +
+         dropNumber(iteration.drop_while(isDigit)).str();
 }
 
 std::string abbreviateName(StringRef name) {

@@ -54,17 +54,33 @@ uint64_t remat_step::countBodyRuns() const {
   return count;
 }
 
+/// How many times are taken of the loops among this step's entries.
+uint64_t remat_step::countBodyTimes() const {
+  uint64_t count = 0;
+  for (const std::vector<int64_t> &inner : bodyTimes)
+    count += inner.size();
+  return count;
+}
+
 void remat_step::prepareBodyRuns() {
   bodyRuns.resize(table.entries.size());
+  bodyTimes.resize(table.entries.size());
   for (size_t i = 0; i < table.entries.size(); ++i) {
     if (table.entries[i].kind != REMAT_ENTRY_LOOP)
       continue;
     const remat_loop &loop = table.loops[table.entries[i].callee];
-    uint64_t inner = bodies[loop.body]->countBodyRuns();
-    if (loop.advance != REMAT_NONE)
-      inner += bodies[loop.advance]->countBodyRuns();
-    bodyRuns[i].assign(2 + inner, 0);
+    uint64_t runs = 2, times = 0;
+    for (uint32_t number : {loop.body, loop.advance}) {
+      if (number == REMAT_NONE)
+        continue;
+      const remat_step &body = *bodies[number];
+      runs += body.countBodyRuns();
+      times += body.times.size() + body.countBodyTimes();
+    }
+    bodyRuns[i].assign(runs, 0);
+    bodyTimes[i].assign(times, 0);
   }
+  leastBodyTimes = bodyTimes;
 }
 
 remat_status remat_step::loadBody(Table checked, const remat_step &outer,
@@ -76,6 +92,9 @@ remat_status remat_step::loadBody(Table checked, const remat_step &outer,
   // Times and traces are those of the entry.
   flags = outer.flags & (unsigned(REMAT_STEP_POISON) | looksForAnomalies);
   countsBodyRuns = outer.countsBodyRuns;
+  // What a device does is not waited for within a loop.
+  if (countsBodyRuns && !outer.device)
+    times.assign(table.entries.size(), 0);
   kernels = outer.kernels;
   entryNames = Ranges(table);
   device = outer.device;
@@ -438,7 +457,8 @@ remat_status LoopRunner::runReversal() {
   return REMAT_OK;
 }
 
-/// Adds a run of the body or the advance, and those of what is in it.
+/// Adds a run of the body or the advance, and those of what is in it, and what
+/// these took.
 void LoopRunner::countRun(const remat_step &ran) {
   std::vector<uint64_t> &runs = step.bodyRuns[index];
   bool isAdvance = &ran == advancing;
@@ -447,6 +467,21 @@ void LoopRunner::countRun(const remat_step &ran) {
   for (const std::vector<uint64_t> &inner : ran.bodyRuns)
     for (uint64_t count : inner)
       *next++ += count;
+  auto add = [](int64_t *&sums, const std::vector<int64_t> &times) {
+    for (int64_t time : times)
+      *sums++ += time;
+  };
+  int64_t *own = step.bodyTimes[index].data();
+  int64_t *inner = own + body.times.size();
+  if (advancing)
+    inner += advancing->times.size();
+  if (isAdvance) {
+    own += body.times.size();
+    inner += body.countBodyTimes();
+  }
+  add(own, ran.times);
+  for (const std::vector<int64_t> &times : ran.bodyTimes)
+    add(inner, times);
 }
 
 /// Waits for the device, for `bytes` bytes of it, and for its checks. Whoever
@@ -579,8 +614,10 @@ remat_status LoopRunner::runWhile() {
 }
 
 remat_status LoopRunner::run() {
-  if (step.countsBodyRuns)
+  if (step.countsBodyRuns) {
     std::fill(step.bodyRuns[index].begin(), step.bodyRuns[index].end(), 0);
+    std::fill(step.bodyTimes[index].begin(), step.bodyTimes[index].end(), 0);
+  }
   body.failedIteration = -1;
   if (advancing)
     advancing->failedIteration = -1;

@@ -270,6 +270,15 @@ const uint64_t *remat_step_body_runs(const remat_step *step, size_t index,
   return isLoop ? step->bodyRuns[index].data() : nullptr;
 }
 
+const int64_t *remat_step_body_times(const remat_step *step, size_t index,
+                                     size_t *count) {
+  bool isTimed = step && index < step->leastBodyTimes.size() &&
+                 !step->leastBodyTimes[index].empty();
+  if (count)
+    *count = isTimed ? step->leastBodyTimes[index].size() : 0;
+  return isTimed ? step->leastBodyTimes[index].data() : nullptr;
+}
+
 remat_status remat_step_observe(remat_step *step, remat_observe_fn observe,
                                 void *user) {
   if (!step)

@@ -98,6 +98,10 @@ struct remat_step {
   std::vector<remat_entry_span> spans;
   /// Of each entry, see remat_step_body_runs; empty unless they are counted.
   std::vector<std::vector<uint64_t>> bodyRuns;
+  /// Of each entry, what its bodies took in the last run and in the fastest
+  /// one, see remat_step_body_times; empty unless it is a loop that is timed.
+  /// Of a body, `times` are those of its last run.
+  std::vector<std::vector<int64_t>> bodyTimes, leastBodyTimes;
   std::string error;
   /// The trace of the last run; empty if there is none.
   std::string traceText;
@@ -154,6 +158,7 @@ private:
                         std::string &message);
   void prepareBodyRuns();
   uint64_t countBodyRuns() const;
+  uint64_t countBodyTimes() const;
   remat::LibraryCall *callFor(const remat_entry &entry, int callThreads,
                               bool reference);
 

@@ -69,10 +69,11 @@ struct EntryWork {
   void add(const EntryWork &work, int64_t times);
 };
 
+struct LoopBody;
+
 /// One action of the schedule, in the order and number of the entries of the
-/// step's table.
-/// What a loop does is what its bodies do in as many iterations as
-/// it runs at most.
+/// step's table, or of that of a loop's body. What a loop does is what its
+/// bodies do in as many iterations as it runs at most.
 struct ReportEntry : EntryWork {
   /// For readers: "h.3.attn softmax, backward".
   std::string name;
@@ -95,12 +96,18 @@ struct ReportEntry : EntryWork {
   remat_stream stream = REMAT_STREAM_COMPUTE;
   /// Planned, in nanoseconds.
   int64_t start = 0, cost = 0;
-  /// Of a loop, what its bodies do each time that they run, without the loops
-  /// in them: in the order of remat_step_body_runs.
-  std::vector<EntryWork> bodies;
+  /// Of a loop, what an iteration does, and behind it what makes states again,
+  /// if there is that.
+  std::vector<LoopBody> bodies;
+  /// The number of the buffer that the arenas of bodies are in, if they have
+  /// any.
+  std::optional<size_t> iteration;
   /// What a loop did when it ran; unset before.
   std::optional<EntryWork> ran;
   const EntryWork &getRan() const { return ran ? *ran : *this; }
+  /// In a body, the nanoseconds in all iterations of the fastest run that was
+  /// measured; unset before, and on a device.
+  std::optional<int64_t> spent;
   /// Bytes in the arena while the entry runs, in sum and by role.
   int64_t liveBytes = 0;
   std::array<int64_t, numBufferRoles> live{};
@@ -143,13 +150,37 @@ struct StepReport {
   std::vector<ReportEntry> entries;
   std::vector<ReportBuffer> buffers;
 
-  /// Says how often the bodies of an entry that is a loop ran.
-  void setBodyRuns(size_t entry, llvm::ArrayRef<uint64_t> runs);
+  /// Says how often the bodies of an entry that is a loop ran, and how long
+  /// their entries took if that was measured: see remat_step_body_runs and
+  /// remat_step_body_times.
+  void setBodyRuns(size_t entry, llvm::ArrayRef<uint64_t> runs,
+                   llvm::ArrayRef<int64_t> times = {});
   /// The first entry at which most of the arena is live.
   size_t getPeak() const;
   /// Sixteen hex digits that say what is run in which order.
   std::string getHash() const;
 };
+
+/// What a loop runs, as a step of its own. Its arguments and results are values
+/// around the loop, and its arena is a part of the loop's workspace.
+struct LoopBody {
+  StepReport report;
+  /// Whether it makes the states of the next iteration again and is no
+  /// iteration.
+  bool isAdvance = false;
+  /// How often it runs at most while the entry with the loop runs once; 0 if
+  /// there is no limit.
+  int64_t mostRuns = 0;
+  /// How often it did in the run that was measured, in all iterations of the
+  /// loops around it.
+  std::optional<int64_t> ran;
+};
+
+/// How a time of `entry`, a loop, is spent: for each body the nanoseconds of
+/// its entries in all iterations, as they were measured, or in proportion to
+/// the planned costs. They add up to at most `nanoseconds`.
+std::vector<std::vector<int64_t>> splitTime(const ReportEntry &entry,
+                                            int64_t nanoseconds);
 
 /// Describes `graph`, which is placed (L4) and was compiled with `options`. The
 /// bandwidth is what the plan was made for; 0 if it has no transfers.

@@ -24,8 +24,9 @@ std::string foldLayer(llvm::StringRef layer);
 /// "h.3.fc matmul" of "h.3.fc matmul (task 7)".
 llvm::StringRef dropNumber(llvm::StringRef name);
 
-/// The same without the number of its layer, which is its first word:
-/// "h.*.fc matmul". If that has no number, the whole name.
+/// The same without the number of its layer, which is its first word, and of
+/// the iteration of a loop: "h.*.fc matmul", "fc matmul, of iteration *". If
+/// there is neither, the whole name.
 std::string foldName(llvm::StringRef name);
 
 /// A name for a column of a table: without its beginning if it is too long.

@@ -401,6 +401,16 @@ const remat_entry_span *remat_step_entry_spans(const remat_step *step);
 const uint64_t *remat_step_body_runs(const remat_step *step, size_t index,
                                      size_t *count);
 
+/// What the entries of the bodies of a loop took, in nanoseconds of the clock
+/// on the wall and in all iterations together, in the run in which entry
+/// `index`, the loop, took the least time: the entries of its body, then those
+/// of its advance if it has one; then the same of each loop among the entries
+/// of the body, and behind them of those of the advance. Sets `count`. NULL and
+/// 0 of another entry, of a step on a device, and unless the step was loaded
+/// with REMAT_STEP_PROFILE.
+const int64_t *remat_step_body_times(const remat_step *step, size_t index,
+                                     size_t *count);
+
 /// Has `observe` called with `user` in each run, after each entry, with what
 /// the entry has written; NULL for no more. It may read the buffers, and write
 /// other elements into them, which the entries behind then read: so one finds

@@ -19,6 +19,13 @@ class AddressMap {
     element.setAttribute("aria-label", label);
     element.addEventListener("pointermove", (event) => this.hover(event));
     element.addEventListener("pointerleave", hideTip);
+    element.addEventListener("dblclick", (event) => {
+      const [body] = state.a.bodiesOf(this.find(event).entry);
+      if (!body) return;
+      event.stopImmediatePropagation();
+      hideTip();
+      enter(body);
+    });
     addZoom(element, () => this.x);
     element.addEventListener("click", (event) => {
       const {entry, buffer} = this.find(event);
@@ -41,6 +48,7 @@ class AddressMap {
   }
 
   draw() {
+    if (this.element.closest("[hidden]")) return;
     this.setScales();
     const {width, height} = this;
     const ratio = window.devicePixelRatio || 1;
@@ -101,7 +109,7 @@ class AddressMap {
     context.textBaseline = "middle";
     for (const {buffer, box: [x, y, width, height]} of labels) {
       if (state.matches && !state.matches.has(buffer)) continue;
-      const name = plan.entryName(plan.buffers.birth[buffer]).replace(/, (backward|recomputed|update)$/, "");
+      const name = plan.label(buffer);
       let text = context.measureText(name).width < width - 8 ? name
                                                              : plan.text("entries", "kind", plan.buffers.birth[buffer]);
       if (context.measureText(text).width >= width - 8) continue;
@@ -180,23 +188,25 @@ class AddressMap {
     const plan = state.a;
     const {entry, buffer} = this.find(event);
     if (buffer === undefined) {
-      showTip(event, plan.entryName(entry), [`${formatBytes(plan.total[entry])} live`]);
+      showTip(event, plan.entryName(entry), [
+        `${formatBytes(plan.total[entry])} live`,
+        plan.bodiesOf(entry).length > 0 ? "double click to look inside of the loop" : "",
+      ]);
       return;
     }
     showTip(event, plan.bufferName(buffer), [
       `${formatBytes(plan.buffers.bytes[buffer])}, ${plan.role(buffer)}`,
       plan.text("entries", "location", plan.buffers.birth[buffer]),
       describeDecision(plan, buffer),
+      plan.bodiesOf(entry).length > 0 ? "double click to look inside of the loop" : "",
     ]);
   }
 }
 
 /// A map of a space that plans need not have.
 function addOtherMap(id, label, list) {
-  if (state.plans.every((plan) => list(plan).length === 0)) return;
-  byId(id).hidden = false;
-  new AddressMap(byId(id).querySelector(".map"), 190, label, list);
   on("plan", () => { byId(id).hidden = list(state.a).length === 0; });
+  new AddressMap(byId(id).querySelector(".map"), 190, label, list);
 }
 
 function setUpAddresses() {
@@ -207,5 +217,7 @@ function setUpAddresses() {
   on("plan", () => {
     byId("map-note").textContent =
       `${formatCount(state.a.arena.length)} buffers, ${state.a.title}; what is recomputed is hatched`;
+    byId("map-title").textContent = `Addresses over ${state.a.around ? "one iteration" : "the step"}`;
+    byId("memory-title").textContent = `Memory over ${state.a.around ? "one iteration" : "the step"}`;
   });
 }

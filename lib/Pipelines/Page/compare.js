@@ -51,6 +51,7 @@ function listDifferences(a, b) {
 }
 
 function drawCompare() {
+  if (state.outer.length > 0) return;
   const {a, b} = state;
   const figuresOfB = listFigures(b);
   const figures = listFigures(a).map(([name, text], index) =>

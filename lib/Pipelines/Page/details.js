@@ -8,7 +8,8 @@ function describeDecision(plan, buffer) {
   if (plan.role(buffer) === "recomputed") return reason ? `a copy that was recomputed: ${reason}` : "a copy that was recomputed";
   if (decision !== "none") return reason ? `${decision}: ${reason}` : decision;
   if (reason) return reason;
-  return plan.inArena(buffer) ? "not decided on: it lives in one part of the step only" : "";
+  if (!plan.inArena(buffer)) return "";
+  return `not decided on: it lives ${plan.around ? "within one iteration" : "in one part of the step"} only`;
 }
 
 function linkEntry(plan, entry) {
@@ -26,8 +27,16 @@ function listSome(items, build, most = 12) {
   return lines;
 }
 
+/// What a loop runs, each to look inside.
+function linkBodies(plan, entry) {
+  return plan.bodiesOf(entry).map((body) => make("div", {}, make(
+    "button", {type: "button", class: "inside", onclick: () => enter(body)},
+    `${body.isAdvance ? "making states again" : "one iteration"}, runs ${body.repetition}`)));
+}
+
 function describeLife(plan, buffer) {
-  if (plan.buffers.isCallers[buffer]) return "memory of the caller, beside the arena";
+  if (plan.buffers.isCallers[buffer])
+    return plan.around ? "memory around the loop" : "memory of the caller, beside the arena";
   const {birth, death} = plan.buffers;
   const edges = plan.edges.time;
   const span = formatTime(edges[death[buffer] + 1] - edges[birth[buffer]]);
@@ -69,6 +78,7 @@ function drawDetails() {
     ["lives", describeLife(plan, buffer)],
     ["place", describePlace(plan, buffer)],
     ["made by", isCallers ? "" : linkEntry(plan, maker)],
+    ["look inside", ...isCallers ? [] : linkBodies(plan, maker)],
     ["kernel", entryText("kernel")],
     ["layer", entryText("layer")],
     ["label", entryText("label")],

@@ -7,6 +7,7 @@ const frontierHeight = 270;
 const largeOverhead = 0.5;
 
 function drawFrontier() {
+  if (state.outer.length > 0) return;
   const width = getPanelWidth("frontier");
   const {left, right, top, bottom} = frontierMargin;
   const base = frontierHeight - bottom;

@@ -15,6 +15,8 @@ const pageKeys = [
   [["+", "="], "+ −", "zoom around the cursor", () => zoomBy(2)],
   [["-"], "", "", () => zoomBy(0.5)],
   [["0"], "0", "the whole step", () => setDomain(...getExtent())],
+  [["i"], "i o", "inside of the loop at the cursor; out again", enterAtCursor],
+  [["o"], "", "", leave],
   [["p"], "p", "the peak", () => setCursor(state.a.peakEntry)],
   [["["], "[ ]", "the plan with less, with more memory", () => loadNeighbour(-1)],
   [["]"], "", "", () => loadNeighbour(1)],
@@ -40,7 +42,7 @@ function selectNeighbour(step) {
 
 function loadNeighbour(step) {
   const plans = d3.sort(state.plans, (plan) => plan.arenaBytes, (plan) => plan.number);
-  const next = plans[plans.indexOf(state.a) + step];
+  const next = plans[plans.indexOf(state.outer[0]?.a ?? state.a) + step];
   if (next) setPlan(next);
 }
 
@@ -68,7 +70,7 @@ function setUpKeyboard() {
   byId("help").replaceChildren(
     make("h2", {}, "Keys"),
     make("p", {class: "hint"}, "Arrow keys work in the charts: Tab goes there. With the pointer: click to select, Ctrl " +
-                               "and the wheel to zoom, drag to move, double click for the whole step."),
+                               "and the wheel to zoom, drag to move, double click for the inside of a loop, and for the whole step beside it."),
     make("ul", {}, ...items));
   byId("help-button").addEventListener("click", () => {
     const help = byId("help");

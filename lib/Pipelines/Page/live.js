@@ -55,6 +55,7 @@ function drawLive() {
     make("p", {class: "hint"}, `#${entry} ${plan.entryName(entry)}, ${formatTime(plan.entries.cost[entry])}`,
          location ? `, ${location}` : "", make("br"),
          `${formatBytes(plan.total[entry])} in ${formatCount(buffers.length)} buffers${more}`),
+    ...plan.bodiesOf(entry).length > 0 ? [make("p", {class: "hint"}, "look inside of the loop:", ...linkBodies(plan, entry))] : [],
     make("div", {class: "scroll", tabindex: "-1"}, make("table", {}, makeHead(), make("tbody", {}, ...rows))));
 }
 

@@ -5,8 +5,26 @@ function makeTile(figure, text) {
   return make("div", {class: "tile"}, make("b", {}, figure), make("span", {}, text));
 }
 
+/// What is to be known of one iteration of a loop.
+function drawTilesInside() {
+  const {a} = state;
+  const around = ["param", "optimizer", "input", "activation", "recomputed", "gradient", "result"]
+    .map((role) => [role, a.sumCallers(role)]).filter(([, bytes]) => bytes > 0);
+  byId("tiles").replaceChildren(
+    makeTile(formatBytes(a.peakBytes), `peak of ${a.name}`),
+    makeTile(a.runs > 0 ? formatCount(a.runs) : "no limit", "runs in one step, at most"),
+    makeTile(formatTime(a.time), "planned time of one run"),
+    makeTile(formatCount(a.countRecomputed()), `of ${formatCount(a.count)} entries run again in each`),
+    makeTile(formatBytes(d3.sum(around, ([, bytes]) => bytes)),
+             `read and written around the loop: ${around.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(", ")}`));
+}
+
 function drawTiles() {
   const {a, b} = state;
+  if (a.around) {
+    drawTilesInside();
+    return;
+  }
   const isCompared = state.plans.length > 1;
   const isSame = a === b || a.hash === b.hash && a.arenaBytes === b.arenaBytes;
   const change = isSame ? "the same plan" : b.peakBytes > 0 ? formatPercent(a.peakBytes / b.peakBytes - 1) : "";
@@ -46,6 +64,36 @@ function fillSelects() {
   byId("axis").addEventListener("change", () => setAxis(byId("axis").value));
 }
 
+/// The bodies of the loops of a plan, those within others behind these.
+function listBodies(plan, depth = 1) {
+  return [...new Set(plan.bodies.map((raw) => raw.entry))].flatMap((entry) =>
+    plan.bodiesOf(entry).flatMap((body) => [{body, depth}, ...listBodies(body, depth + 1)]));
+}
+
+/// What is shown: the whole step, or the inside of one of its loops.
+function setUpLoops() {
+  const element = byId("inside");
+  let listed = [];
+  on("plan", () => {
+    const whole = state.outer[0]?.a ?? state.a;
+    listed = listBodies(whole);
+    byId("loops").hidden = listed.length === 0;
+    const texts = ["the whole step", ...listed.map(({body, depth}) => `${" ".repeat(2 * depth)}${body.name}`)];
+    element.replaceChildren(...texts.map((text, value) => make("option", {value}, text)));
+    element.value = listed.findIndex(({body}) => body === state.a) + 1;
+    byId("leave").hidden = !state.a.around;
+    for (const id of ["plans", "comparison"]) byId(id).hidden = state.plans.length < 2 || state.a.around !== null;
+  });
+  byId("leave").addEventListener("click", leave);
+  element.addEventListener("change", () => {
+    const chosen = listed[Number(element.value) - 1]?.body;
+    while (state.outer.length > 0) leave();
+    const path = [];
+    for (let body = chosen; body?.around; body = body.around) path.unshift(body);
+    path.forEach(enter);
+  });
+}
+
 /// Light and dark follow the system until a button says otherwise.
 function setUpTheme() {
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -82,7 +130,6 @@ function setUpPage() {
   document.title = `${data.title}: remat report`;
   byId("title").textContent = data.title;
   const isCompared = plans.length > 1;
-  for (const id of ["plans", "comparison"]) byId(id).hidden = !isCompared;
   byId("subtitle").textContent = `One step${isCompared ? " under several plans" : ""}: what is in memory, since when, and ` +
     "why. The arena has all values that the step makes; arguments and results are the caller's.";
   byId("footer").textContent = `remat report, data ${data.schema}, ${isCompared ? `${plans.length} plans` : "one plan"}; ` +
@@ -90,6 +137,7 @@ function setUpPage() {
     "This file loads nothing else. D3 7.9.0 is inside, copyright Mike Bostock, ISC licence.";
   on("plan", drawTiles);
   fillSelects();
+  setUpLoops();
   setUpMemory();
   setUpAddresses();
   setUpDetails();
@@ -107,7 +155,7 @@ function setUpPage() {
   });
   change("plan", "zoom", "cursor", "selection", "look");
   // For tests, and for pictures of pages.
-  window.rematReport = {state, plans, makePicture, goTo, setPlan, setCursor, search, setDomain, redraw};
+  window.rematReport = {state, plans, makePicture, goTo, setPlan, setCursor, search, setDomain, redraw, enter, leave};
 }
 
 setUpTheme();

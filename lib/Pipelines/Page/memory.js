@@ -82,7 +82,8 @@ function drawPhases(group, plan, scale, y) {
   const mark = (shift, anchor, text) =>
     group.append("text").attr("class", "halo").attr("x", x + shift).attr("y", y.range()[1] + 11)
       .attr("text-anchor", anchor).text(text);
-  if (x - left > 60) mark(-6, "end", "forward");
+  const isMadeAgain = plan.data.phases[plan.entries.phase[0]] === "recompute";
+  if (x - left > 60) mark(-6, "end", isMadeAgain ? "made again" : "forward");
   if (right - x > 70) mark(6, "start", "backward");
 }
 
@@ -134,7 +135,8 @@ function drawAxis(svg, scale, height, axis) {
   const inUnits = scale.copy().domain(scale.domain().map((place) => place / size));
   svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height})`)
     .call(d3.axisBottom(inUnits).ticks(8).tickSizeOuter(0));
-  const text = axis === "order" ? unit : `${axis === "measured" ? "measured" : "planned"} time since the step began, ${unit}`;
+  const whole = state.a.around ? "iteration" : "step";
+  const text = axis === "order" ? unit : `${axis === "measured" ? "measured" : "planned"} time since the ${whole} began, ${unit}`;
   svg.append("text").attr("x", d3.mean(scale.range())).attr("y", height + 34).attr("text-anchor", "middle").text(text);
 }
 
@@ -210,7 +212,8 @@ function setUpMemory() {
   element.addEventListener("pointermove", (event) => {
     const {plan, entry} = findInMemory(event);
     showTip(event, plan.entryName(entry),
-            [...describeLive(plan, entry), plan.text("entries", "location", entry), "click to move the cursor here"]);
+            [...describeLive(plan, entry), plan.text("entries", "location", entry), "click to move the cursor here",
+             plan.bodiesOf(entry).length > 0 ? "i looks inside of the loop" : ""]);
   });
   element.addEventListener("pointerleave", hideTip);
   addZoom(element, () => memoryScale);

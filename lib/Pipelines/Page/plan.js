@@ -5,9 +5,12 @@
 const arenaRoles = ["activation", "recomputed", "gradient", "optimizer", "workspace"];
 
 class Plan {
-  constructor(data, raw, number) {
+  /// `around` is the plan of which this is a part: what its entry `raw.entry`,
+  /// a loop, runs.
+  constructor(data, raw, number, around = null) {
     this.data = data;
     this.number = number;
+    this.around = around;
     Object.assign(this, raw);
     this.count = this.entries.name.length;
     this.bufferCount = this.buffers.name.length;
@@ -16,6 +19,7 @@ class Plan {
                  raw.order ? `with its microbatches by ${raw.order}` : "",
                  raw.layers > 0 ? `with ${raw.layers} layers as loops` : ""]
       .filter(Boolean).join(" and ") || "as a whole";
+    if (around) this.form = `${around.form}:${around.entries.task[raw.entry]}:${raw.isAdvance ? "advance" : "body"}`;
     this.phaseOf = (entry) => data.phases[this.entries.phase[entry]];
     this.check();
     this.roleIndex = Int8Array.from(this.buffers.role, (role) => arenaRoles.indexOf(data.roles[role]));
@@ -26,6 +30,39 @@ class Plan {
     this.computeLive();
     this.computeAxes();
     this.findCopies();
+    if (around) this.addUp();
+  }
+
+  /// Of what a loop runs, the time of one run; without what runs again, too.
+  addUp() {
+    const isAgain = (entry) => this.entries.copyOf[entry] >= 0;
+    this.time = d3.sum(this.entries.cost);
+    this.baseTime = d3.sum(this.entries.cost, (cost, entry) => (isAgain(entry) ? 0 : cost));
+  }
+
+  /// What an entry runs if it is a loop: plans of their own.
+  bodiesOf(entry) {
+    this.inside ??= new Map();
+    if (!this.inside.has(entry))
+      this.inside.set(entry, this.bodies.filter((raw) => raw.entry === entry)
+        .map((raw) => new Plan(this.data, raw, this.number, this)));
+    return this.inside.get(entry);
+  }
+
+  /// What does in this plan the same as `body` in another.
+  findBody(body) {
+    const entry = this.firstRun.get(body.around.entries.task[body.entry]);
+    return entry === undefined ? undefined : this.bodiesOf(entry).find((own) => own.isAdvance === body.isAdvance);
+  }
+
+  /// "8 times", for a body.
+  get repetition() {
+    return this.runs > 0 ? `${this.around.countedAtRunTime(this.entry) ? "up to " : ""}${formatCount(this.runs)} times`
+                         : "as often as it says itself";
+  }
+
+  countedAtRunTime(entry) {
+    return / of up to /.test(this.text("entries", "kind", entry));
   }
 
   /// Damage that would otherwise be drawn as if it were a step.
@@ -145,7 +182,9 @@ class Plan {
     if (this.buffers.isCallers[buffer]) return `caller:${this.text("buffers", "name", buffer)}`;
     const entry = this.buffers.birth[buffer];
     const kind = this.inHost(buffer) ? "host-workspace" : "workspace";
-    return `${this.form}:${kind}:${this.entries.task[entry]}:${this.entries.copyOf[entry] >= 0 ? entry : ""}`;
+    // That of a loop has several parts.
+    const part = this.buffers.result[buffer] || "";
+    return `${this.form}:${kind}${part}:${this.entries.task[entry]}:${this.entries.copyOf[entry] >= 0 ? entry : ""}`;
   }
 
   text(table, column, row) {
@@ -157,10 +196,18 @@ class Plan {
   }
 
   bufferName(buffer) {
-    if (this.buffers.isCallers[buffer]) return this.text("buffers", "name", buffer);
+    if (this.buffers.name[buffer] >= 0) return this.text("buffers", "name", buffer);
     const maker = this.entryName(this.buffers.birth[buffer]);
     const type = this.text("buffers", "type", buffer);
     return type ? `${maker} ${type}` : `workspace of ${maker}`;
+  }
+
+  /// The name without the type, to be written into a rectangle.
+  label(buffer) {
+    const type = this.text("buffers", "type", buffer);
+    const name = this.buffers.name[buffer] >= 0 ? this.text("buffers", "name", buffer).replace(` ${type}`, "")
+                                                : this.entryName(this.buffers.birth[buffer]);
+    return name.replace(/, (backward|recomputed|update)$/, "");
   }
 
   role(buffer) {
@@ -245,11 +292,14 @@ class Plan {
 
   /// Short enough for a list to choose from.
   get name() {
+    if (this.around)
+      return `${this.isAdvance ? "states made again for" : "one iteration of"} ${this.around.entryName(this.entry)}`;
     const origins = {"save-all": "everything saved", chosen: "as compiled", frontier: "frontier"};
     return `${origins[this.origin]}: ${formatBytes(this.arenaBytes)}`;
   }
 
   get title() {
+    if (this.around) return `${this.name}: ${formatBytes(this.arenaBytes)}, runs ${this.repetition}`;
     const isLimited = this.origin === "chosen" && this.budgetBytes !== undefined;
     return this.name + (isLimited ? `, budget ${formatBytes(this.budgetBytes)}` : "");
   }

@@ -3,12 +3,15 @@
 
 /// Plan `a` is looked at, `b` is beside it. The cursor is an entry of `a`, and
 /// `selected` the key of a value.
-const state = {a: null, b: null, axis: "time", domain: null, cursor: 0, selected: null, matches: null};
+/// `outer` is what was shown before one looked inside of a loop, the whole step
+/// first.
+const state = {a: null, b: null, axis: "time", domain: null, cursor: 0, selected: null, matches: null, outer: []};
 
 /// The plans that are drawn, the one before first. A page of one plan compares
-/// it with none.
+/// it with none, and a loop that only one plan has has no other.
 function shownPlans() {
-  return state.plans.length > 1 ? [state.b, state.a] : [state.a];
+  const hasOther = state.plans.length > 1 && (state.outer.length === 0 || state.a !== state.b);
+  return hasOther ? [state.b, state.a] : [state.a];
 }
 
 const listeners = new Map();
@@ -34,6 +37,7 @@ function redraw() {
 }
 
 function setPlan(plan) {
+  while (state.outer.length > 0) leave();
   state.cursor = plan.findEntryOf(state.a, state.cursor);
   state.a = plan;
   change("plan", "cursor", "selection", "zoom");
@@ -41,8 +45,35 @@ function setPlan(plan) {
 }
 
 function setOther(plan) {
+  while (state.outer.length > 0) leave();
   state.b = plan;
   change("plan", "zoom", "cursor");
+}
+
+/// Shows `body`, which a loop of plan A runs, in its place; and in that of plan
+/// B what does the same there.
+function enter(body) {
+  const {a, b, axis, domain, cursor, selected} = state;
+  state.outer.push({a, b, axis, domain, cursor, selected});
+  const other = a === b ? body : b.findBody(body) ?? body;
+  Object.assign(state, {a: body, b: other, axis: axis === "measured" ? "time" : axis, domain: null,
+                        cursor: body.peakEntry, selected: findLargest(body)});
+  change("plan", "cursor", "selection", "zoom");
+  search(state.query ?? "");
+}
+
+/// Back to what is around the loop.
+function leave() {
+  if (state.outer.length === 0) return;
+  Object.assign(state, state.outer.pop());
+  change("plan", "cursor", "selection", "zoom");
+  search(state.query ?? "");
+}
+
+/// Inside of the loop that the cursor is at, if it is one.
+function enterAtCursor() {
+  const [body] = state.a.bodiesOf(state.cursor);
+  if (body) enter(body);
 }
 
 function setAxis(axis) {

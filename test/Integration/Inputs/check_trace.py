@@ -5,7 +5,7 @@ usage: check_trace.py TRACE.json [measured]
 Spans of one track nest and are in order, asynchronous spans and arrows have a
 begin and an end with the same id, counters have numbers, an entry has the same
 id and name in the planned and the measured step, and each process has what the
-arguments say.
+arguments say. What a loop does in an iteration is within its span.
 """
 
 import collections
@@ -62,6 +62,22 @@ def check_counters(events, budget):
     return largest
 
 
+def check_loops(tracks):
+    """Spans of iterations are within entries. How many entries have some, and the names of what is in them."""
+    loops, names = set(), set()
+    for (pid, _), spans in tracks.items():
+        entries = [span for span in spans if span["cat"] == "op"]
+        for span in spans:
+            if span["cat"] == "op":
+                continue
+            end = span["ts"] + span["dur"]
+            around = [e for e in entries if e["ts"] - 1e-6 <= span["ts"] and end <= e["ts"] + e["dur"] + 1e-6]
+            assert any("loop" in entry["name"] for entry in around), span
+            loops.update((pid, entry["args"]["id"]) for entry in around if "loop" in entry["name"])
+            names.add(span["name"])
+    return len(loops), names
+
+
 def main():
     path, *rest = sys.argv[1:]
     with open(path) as file:
@@ -83,7 +99,7 @@ def main():
         pid: {
             event["args"]["id"]: (event["name"], event["tid"])
             for event in events
-            if event["ph"] == "X" and event["pid"] == pid
+            if event["ph"] == "X" and event["cat"] == "op" and event["pid"] == pid
         }
         for pid in pids
     }
@@ -93,11 +109,16 @@ def main():
     named = collections.Counter(event["name"] for event in events if event["ph"] == "s")
     assert named["recompute"] == len(repeats) and sum(named.values()) == arrows, (named, len(repeats), arrows)
     # Another one leads from a copy to the host to what brings the value back.
-    reloads = sum(event["ph"] == "X" and event["args"]["kernel"] == "reload" for event in events)
+    reloads = sum(event["ph"] == "X" and event["args"].get("kernel") == "reload" for event in events)
     assert named["reload"] == reloads, (named, reloads)
     for event in repeats:
         assert event["args"]["kind"] == "recompute" and event["args"]["recompute_of"] < event["args"]["id"], event
     assert sum(event["ph"] == "i" and event["name"] == "peak" for event in events) == len(pids)
+    loops, inside = check_loops(tracks)
+    for name in sorted(inside):
+        print(f"in a loop: {name}")
+    if loops:
+        print(f"{loops // len(pids)} loops")
     print(f"{len(entries[1])} entries, {buffers // len(pids)} buffers, {named['recompute'] // len(pids)} recomputations")
 
 

@@ -1,8 +1,8 @@
 """Uses a report in a browser as a reader does, by pointer and by keys.
 
-usage: drive_report.py REPORT.html [--small]
+usage: drive_report.py REPORT.html [--small|--loops]
 
-With --small, it is opened and nothing more.
+With --small, it is opened and nothing more; with --loops, one looks into its loops.
 """
 import sys
 import xml.dom.minidom
@@ -99,12 +99,46 @@ def check_frontier(browser):
     print(f"frontier: {len(points)} points load their plans")
 
 
+def check_loops(browser):
+    """Each loop can be looked into, by a list, by keys and by a double click; what is there adds up."""
+    count = browser.evaluate("document.getElementById('inside').length") - 1
+    names = []
+    for number in range(1, count + 1):
+        browser.evaluate("""((number) => {
+            const list = document.getElementById('inside');
+            list.value = number;
+            list.dispatchEvent(new Event('change'));
+          })(%d)""" % number)
+        browser.settle()
+        plan = "rematReport.state.a"
+        assert browser.evaluate(f"{plan}.around !== null && {plan}.total[{plan}.peakEntry] === {plan}.peakBytes")
+        check_live(browser)
+        assert "peak of" in browser.evaluate("document.getElementById('tiles').innerText")
+        names.append(browser.evaluate(f"{plan}.name"))
+        browser.evaluate("document.activeElement.blur()")
+        while browser.evaluate(f"{plan}.around !== null"):
+            browser.press("o")
+    entry = browser.evaluate("""(() => {
+        const plan = rematReport.state.a;
+        const entry = [...Array(plan.count).keys()].find((entry) => plan.bodiesOf(entry).length > 0);
+        rematReport.setCursor(entry);
+        return entry;
+      })()""")
+    browser.press("i")
+    assert browser.evaluate("rematReport.state.a.around !== null && rematReport.state.a.entry") == entry
+    browser.press("o")
+    print(f"loops: {count} inside of:", ", ".join(names))
+
+
 def main():
     browser = Browser()
     browser.set_look("light")
     browser.open(sys.argv[1])
     problems = browser.check()
-    if "--small" not in sys.argv and not problems:
+    if "--loops" in sys.argv and not problems:
+        check_loops(browser)
+        problems = browser.check()
+    elif "--small" not in sys.argv and not problems:
         check_pointer(browser)
         check_live(browser)
         check_keys(browser)

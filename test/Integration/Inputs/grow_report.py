@@ -70,7 +70,7 @@ def make_plan(origin, count, recomputes, text):
     again = sum(copy >= 0 for copy in entries["copyOf"])
     return dict(origin=origin, hash=f"{again:016x}", planner="auto", optimal=False, order="", peakBytes=max(total),
                 arenaBytes=max(total), budgetBytes=max(total), baseTime=2000 * count, time=2000 * count + 1000 * again,
-                lowerBound=2000 * count, entries=entries, buffers=buffers)
+                lowerBound=2000 * count, entries=entries, buffers=buffers, bodies=[])
 
 
 def main():

@@ -119,3 +119,18 @@ SmallVector<GraphOp> remat::findBodies(LoopOp loop) {
         bodies.push_back(body);
   return bodies;
 }
+
+SmallVector<Value> remat::getBodyOperands(LoopOp loop, GraphOp body) {
+  SmallVector<Value> operands;
+  bool isAdvance = body.getName() != loop.getBody();
+  if (!isAdvance) {
+    llvm::append_range(operands, loop.getInits());
+    llvm::append_range(operands, loop.getInvariants());
+  }
+  llvm::append_range(operands, loop.getStateInits());
+  if (isAdvance)
+    llvm::append_range(operands, loop.getStateInvariants());
+  llvm::append_range(operands,
+                     isAdvance ? loop.getStateSlices() : loop.getSlices());
+  return operands;
+}

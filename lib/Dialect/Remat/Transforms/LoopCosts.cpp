@@ -48,26 +48,46 @@ static int64_t getSegment(LoopOp loop) {
   return loop.getPeriod() ? std::min<int64_t>(*loop.getPeriod(), count) : count;
 }
 
-int64_t remat::getWorkspaceBytes(LoopOp loop) {
+int64_t LoopWorkspaceParts::getBytes() const {
+  int64_t bytes = 0;
+  for (int64_t part : {iteration, carried, states, checkpoints, stages})
+    bytes = addCounts(bytes, part);
+  return bytes;
+}
+
+LoopWorkspaceParts remat::getWorkspaceParts(LoopOp loop) {
   GraphOp body = findBody(loop);
-  int64_t arena = body.getArenaBytes().value_or(0);
-  int64_t copies = countBytes(body, loop.getInits()).second;
+  LoopWorkspaceParts parts;
+  parts.iteration = body.getArenaBytes().value_or(0);
+  parts.carried = countBytes(body, loop.getInits()).second;
   if (!loop.getAdvance())
-    return addCounts(arena, copies);
+    return parts;
   auto advance = SymbolTable::lookupNearestSymbolFrom<GraphOp>(
       loop, loop.getAdvanceAttr());
-  arena = std::max<int64_t>(arena, advance.getArenaBytes().value_or(0));
+  parts.iteration =
+      std::max<int64_t>(parts.iteration, advance.getArenaBytes().value_or(0));
   auto [states, copiedStates] = countBytes(advance, loop.getStateInits());
-  int64_t slots = std::min<int64_t>(*loop.getSlots(), getSegment(loop)) - 1;
-  if (areAllOnHost(loop.getCount(), loop.getHostSlots().value_or(0),
-                   loop.getPeriod().value_or(0)))
-    copiedStates = 0;
-  else
-    ++slots;
-  int64_t stages = loop.getHostSlots() ? 2 : 0;
-  return addCounts(
-      addCounts(arena, copies),
-      addCounts(multiplyCounts(states, slots + stages), copiedStates));
+  parts.numCheckpoints =
+      std::min<int64_t>(*loop.getSlots(), getSegment(loop)) - 1;
+  parts.checkpoints = multiplyCounts(states, parts.numCheckpoints);
+  if (!areAllOnHost(loop.getCount(), loop.getHostSlots().value_or(0),
+                    loop.getPeriod().value_or(0)))
+    parts.states = addCounts(states, copiedStates);
+  if (loop.getHostSlots())
+    parts.stages = multiplyCounts(states, 2);
+  return parts;
+}
+
+int64_t remat::getWorkspaceBytes(LoopOp loop) {
+  return getWorkspaceParts(loop).getBytes();
+}
+
+int64_t remat::getAdvances(LoopOp loop) {
+  if (!loop.getAdvance())
+    return 0;
+  return fewestAdvances(loop.getCount(), *loop.getSlots(),
+                        loop.getHostSlots().value_or(0),
+                        loop.getPeriod().value_or(0));
 }
 
 /// The body that makes the states of `loop` again, or null.
@@ -128,11 +148,7 @@ int64_t remat::getOffloadedBytes(LoopOp loop) {
   int64_t count = loop.getCount();
   int64_t inner = multiplyCounts(countOffloaded(findBody(loop)), count);
   if (int64_t again = countOffloaded(advance))
-    inner = addCounts(
-        inner,
-        multiplyCounts(again, fewestAdvances(count, *loop.getSlots(),
-                                             loop.getHostSlots().value_or(0),
-                                             loop.getPeriod().value_or(0))));
+    inner = addCounts(inner, multiplyCounts(again, getAdvances(loop)));
   if (!loop.getHostSlots())
     return inner;
   int64_t states = countBytes(advance, loop.getStateInits()).first, stored = 0;

@@ -145,7 +145,7 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
     }
   // Numbers are those of tasks in the body, not in the step.
   for (TaskDecision &decision : decided)
-    decision.task.reset();
+    decision.body = smaller.getName().str();
   llvm::append_range(decisions, std::move(decided));
   symbols.insert(smaller);
   if (failed(reassignBuffers(smaller, module)) || failed(placeGraph(smaller)))

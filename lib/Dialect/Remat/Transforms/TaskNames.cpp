@@ -167,9 +167,22 @@ static bool isBackward(Operation *op) {
 
 std::string LayerNames::findOwn(TaskOp task,
                                 ArrayRef<std::string> gradients) const {
+  std::optional<ArrayAttr> known = task.getLayers();
+  // A loop is in what all that it does is in.
+  if (known && *known && findLoop(task)) {
+    auto names = known->getAsValueRange<StringAttr>();
+    StringRef common = *names.begin();
+    for (StringRef name : names)
+      common = findCommonScope(common, name);
+    return common.str();
+  }
   // The last operation of a kernel is the one that it is named by, too.
-  if (std::optional<ArrayAttr> known = task.getLayers(); known && *known)
+  if (known && *known)
     return cast<StringAttr>(known->getValue().back()).str();
+  for (Value operand : llvm::reverse(task.getOperands()))
+    if (const ValueName *argument = findArgument(operand);
+        argument && argument->isNamedArgument && !argument->layer.empty())
+      return argument->layer;
   for (Value result : task.getResults())
     for (OpOperand &use : result.getUses())
       if (isa<ReturnOp>(use.getOwner()) &&
@@ -179,15 +192,29 @@ std::string LayerNames::findOwn(TaskOp task,
   return "";
 }
 
+/// The argument of a body that `value` is, or null.
+const ValueName *LayerNames::findArgument(Value value) const {
+  auto argument = dyn_cast<BlockArgument>(getViewRoot(value));
+  return argument && argument.getArgNumber() < arguments.size()
+             ? &arguments[argument.getArgNumber()]
+             : nullptr;
+}
+
 /// The layer of what `op` reads. Of values of different parts of the model, the
 /// first counts.
 StringRef LayerNames::findBefore(Operation *op, bool ofBackward) const {
   StringRef found;
   for (Value operand : op->getOperands()) {
     Operation *producer = getViewRoot(operand).getDefiningOp();
-    if (!producer || isBackward(producer) != ofBackward)
+    StringRef layer;
+    // What the forward loop has stacked is of the layer that made it.
+    if (const ValueName *argument = findArgument(operand);
+        argument && !ofBackward)
+      layer = argument->layer;
+    else if (producer && isBackward(producer) == ofBackward)
+      layer = getLayer(producer);
+    else
       continue;
-    StringRef layer = getLayer(producer);
     StringRef common = found.empty() ? layer : findCommonScope(found, layer);
     if (!common.empty())
       found = common;
@@ -237,7 +264,9 @@ void LayerNames::inferFromBehind(GraphOp graph, bool ofBackward) {
   }
 }
 
-LayerNames::LayerNames(GraphOp graph, ArrayRef<std::string> gradients) {
+LayerNames::LayerNames(GraphOp graph, ArrayRef<std::string> gradients,
+                       ArrayRef<ValueName> arguments)
+    : arguments(arguments.begin(), arguments.end()) {
   for (auto task : graph.getOps<TaskOp>())
     if (std::string own = findOwn(task, gradients); !own.empty()) {
       layers[task] = own;
@@ -254,7 +283,7 @@ LayerNames::LayerNames(GraphOp graph, ArrayRef<std::string> gradients) {
 // Names for messages
 //===----------------------------------------------------------------------===//
 
-TaskNames::TaskNames(GraphOp graph) : layers(graph, /*gradients=*/{}) {
+TaskNames::TaskNames(GraphOp graph) : names(graph) {
   for (auto task : graph.getOps<TaskOp>())
     if (!task.isClone())
       originals.try_emplace(task.getId(), task);
@@ -263,13 +292,19 @@ TaskNames::TaskNames(GraphOp graph) : layers(graph, /*gradients=*/{}) {
 std::string TaskNames::describe(TaskOp task, Value result) {
   auto found = originals.find(task.getId());
   TaskOp original = found == originals.end() ? task : found->second;
+  const LayerNames &layers = names.getLayers();
   StringRef layer;
   if (!task.getBackward() || layers.isKnown(original))
     layer = layers.getLayer(original);
-  std::string text = joinName(layer, describeKind(original));
+  std::string text;
+  if (auto own = dyn_cast_or_null<OpResult>(result); own && findLoop(original))
+    text = names.getLoopResults(original)[own.getResultNumber()].name;
+  if (text.empty())
+    text = joinName(layer, describeKind(original));
   if (task.isClone())
     text += ", recomputed";
-  else if (task.getBackward() && !isUpdate(task))
+  else if (task.getBackward() && !isUpdate(task) &&
+           !StringRef(text).contains(", backward"))
     text += ", backward";
   if (result)
     if (auto type = dyn_cast<RankedTensorType>(result.getType())) {

@@ -82,6 +82,10 @@ GraphOp findBody(LoopOp loop);
 /// The graphs that `loop` runs, those of `again` included.
 llvm::SmallVector<GraphOp> findBodies(LoopOp loop);
 
+/// The operands of `loop` that the arguments of `body`, one of the graphs that
+/// it runs, are: elements of those that are slices.
+llvm::SmallVector<mlir::Value> getBodyOperands(LoopOp loop, GraphOp body);
+
 } // namespace remat
 
 #endif // REMAT_DIALECT_REMAT_IR_STEPGRAPHS_H

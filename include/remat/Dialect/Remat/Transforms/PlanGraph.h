@@ -70,11 +70,12 @@ struct TaskDecision {
   mlir::Location location;
   /// The name of the graph, and that of the value in its problem.
   std::string function, value;
-  /// The task's `id`; unset for clones, which have that of their original, and
-  /// for tasks in bodies of loops.
+  /// The task's `id`; unset for clones, which have that of their original.
   std::optional<int64_t> task;
   unsigned resultNumber;
   planning::ValueExplanation explanation;
+  /// Of a task in the body of a loop, the name of that graph; else "".
+  std::string body = "";
 };
 
 /// A plan of a graph, and what is known of the step that runs it.
@@ -143,6 +144,28 @@ llvm::Error planGraph(GraphOp &graph, const PlanOptions &options,
 llvm::Expected<planning::Frontier>
 computeFrontier(GraphOp graph, const PlanOptions &options, unsigned points,
                 std::vector<GraphPlan> *plans = nullptr);
+
+/// The parts of the workspace of a loop whose bodies are placed graphs, one
+/// behind the other as the run time has them, in bytes.
+struct LoopWorkspaceParts {
+  /// The larger arena of both bodies.
+  int64_t iteration = 0;
+  /// A buffer for each carried value that the body does not update in place.
+  int64_t carried = 0;
+  /// If states are made again: two buffers for the current ones.
+  int64_t states = 0;
+  /// The states of `numCheckpoints` slots; the first one is an operand.
+  int64_t checkpoints = 0, numCheckpoints = 0;
+  /// For states that come from and go to host memory.
+  int64_t stages = 0;
+
+  int64_t getBytes() const;
+};
+LoopWorkspaceParts getWorkspaceParts(LoopOp loop);
+
+/// How often `loop` makes the next states of others again, if it runs as often
+/// as it may; 0 if it makes none.
+int64_t getAdvances(LoopOp loop);
 
 /// What `loop` copies to host memory while it runs, if it runs as often as it
 /// may.
