@@ -188,6 +188,15 @@ class ConstructTest(unittest.TestCase):
                 torch.testing.assert_close(compiled(x, scale, count)[0], expected[0])
         self.assertGreater(len(rt.compiled_steps), 4)
 
+    def test_results_that_are_views_of_what_was_changed_in_place(self):
+        def run(m, x):
+            h = m.a(x)
+            h.diagonal().mul_(3.0)
+            # PyTorch traces the view behind the backward computation.
+            return h[:3].exp(), h.as_strided((2, 3), (8, 2), 1)
+
+        self.check(run)
+
     def test_batch_norm_updates_its_statistics(self):
         model = Net(lambda m, x: m.b(m.n(m.a(x))), n=nn.BatchNorm1d(8))
         reference = nn.BatchNorm1d(8)

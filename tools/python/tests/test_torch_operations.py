@@ -71,8 +71,21 @@ class OperationTest(unittest.TestCase):
         self.check(lambda m, x, i: torch.gather(m.w * x, 1, i), self.x(), index)
         self.check(lambda m, x, i: m.w.scatter(1, i, x) ** 2, self.x(6, 2), index)
         many = torch.randint(0, 6, (6, 6))
-        for reduce in ("sum", "mean", "amax"):
-            self.check(lambda m, x, i, r=reduce: torch.zeros_like(x).scatter_reduce(0, i, x @ m.w, r), self.x(), many)
+        for reduce in ("sum", "mean", "amax", "prod"):
+            self.check(lambda m, x, i, r=reduce: torch.ones_like(x).scatter_reduce(0, i, x @ m.w, r), self.x(), many)
+        # One factor is 0 in some products, two are in others.
+        sparse = torch.tensor([[0, 1, 0, 2, 1, 1]] * 6) * self.x()
+        self.check(lambda m, x, i: torch.ones_like(x).scatter_reduce(0, i, x * m.w, "prod"), sparse, many)
+
+    def test_reductions_by_index(self):
+        rows = torch.tensor([0, 4, 2, 4, 0])
+        for reduce in ("amax", "amin", "mean", "prod"):
+            for include_self in (True, False):
+                self.check(lambda m, x, i, r=reduce, s=include_self: torch.ones(6, 6, dtype=x.dtype).index_reduce(
+                    0, i, x @ m.w, r, include_self=s), self.x(5, 6), rows)
+                self.check(lambda m, x, i, r=reduce, s=include_self: m.w.index_reduce(
+                    -1, i, x @ m.w[:, :5], r, include_self=s), self.x(), rows)
+        self.check(lambda m, x: m.w.sum().index_reduce(0, torch.tensor([0]), x.sum() * m.w[0, 0], "prod"), self.x())
 
     def test_reductions(self):
         self.check(lambda m, x: torch.std(x @ m.w, 1) + torch.logsumexp(x @ m.w, 1) + torch.amax(x @ m.w, 1), self.x())
@@ -167,7 +180,7 @@ class OperationTest(unittest.TestCase):
 
     def test_sampling(self):
         grid = self.x(1, 4, 4, 2)
-        for mode in ("bilinear", "nearest"):
+        for mode in ("bilinear", "nearest", "bicubic"):
             for padding in ("zeros", "border", "reflection"):
                 for align in (False, True):
                     self.check(lambda m, x, g: F.grid_sample(

@@ -105,6 +105,17 @@ def _put(x, index, source, accumulate=False):
     return x.reshape(-1).index_put(places, source.reshape(-1), accumulate).view(x.shape)
 
 
+def _index_reduce(x, dim, index, source, reduce, *, include_self=True):
+    """A scatter whose places along `dim` are the same for all lines."""
+    if source.dim() == 0:
+        return _index_reduce(x.reshape(1), 0, index.reshape(1), source.reshape(1), reduce,
+                             include_self=include_self).reshape(x.shape)
+    lines = [1] * source.dim()
+    lines[dim] = index.numel()
+    places = index.reshape(lines).expand(source.shape)
+    return x.scatter_reduce(dim, places, source, reduce, include_self=include_self)
+
+
 # Distances
 
 
@@ -242,17 +253,20 @@ def _embedding_bag_weights_backward(grad, weight, indices, offsets, bag, mode, p
 # Sampling and pooling
 
 
-def _places(grid, extent, padding_mode, align_corners):
-    """Where the numbers of a grid lie in an image of `extent` elements, and their slopes. `padding_mode` is 0 for zeros,
-    1 for the border, 2 for reflections."""
+def _places(grid, extent, align_corners):
+    """Where the numbers of a grid lie in an image of `extent` elements, and their slope."""
     if align_corners:
         place, slope = (grid + 1) / 2 * (extent - 1), (extent - 1) / 2
-        low, high = 0.0, extent - 1.0
     else:
         place, slope = ((grid + 1) * extent - 1) / 2, extent / 2
-        low, high = -0.5, extent - 0.5
-    slope = torch.full_like(place, slope)
+    return place, torch.full_like(place, slope)
+
+
+def _padded(place, slope, extent, padding_mode, align_corners):
+    """Places in an image that goes on beyond its border, and their slopes. `padding_mode` is 0 for zeros, which are no
+    places of the image, 1 for the border, 2 for reflections."""
     if padding_mode == 2:
+        low, high = (0.0, extent - 1.0) if align_corners else (-0.5, extent - 0.5)
         span = high - low
         if span == 0:
             return torch.zeros_like(place), torch.zeros_like(place)
@@ -268,26 +282,51 @@ def _places(grid, extent, padding_mode, align_corners):
     return place, slope
 
 
-def _grid_sampler_2d_backward(grad, x, grid, interpolation_mode, padding_mode, align_corners, output_mask):
-    """Of bilinear and nearest sampling. Each place has up to four elements beside it."""
-    if interpolation_mode == 2:
-        raise NotImplementedError("grid_sample: the derivative of mode 'bicubic' is not supported, expected 'bilinear' "
-                                  "or 'nearest'")
-    batch, channels, height, width = x.shape
-    (px, slope_x), (py, slope_y) = (_places(grid[..., i], e, padding_mode, align_corners)
-                                    for i, e in ((0, width), (1, height)))
+def _cubic_weights(t):
+    """Keys' weights, with a = -0.75, of the four elements around a place `t` behind the second one, and their
+    slopes."""
+    a = -0.75
+
+    def near(x):
+        return ((a + 2) * x - (a + 3)) * x * x + 1, (3 * (a + 2) * x - 2 * (a + 3)) * x
+
+    def far(x):
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a, (3 * a * x - 10 * a) * x + 8 * a
+
+    left, right = [far(t + 1), near(t)], [near(1 - t), far(2 - t)]
+    return left + [(weight, -slope) for weight, slope in right]
+
+
+def _sampled_corners(x, y, interpolation_mode):
+    """The elements that a place is interpolated of: their places along x and y, the slopes of the weight along x and y,
+    and the weight."""
     if interpolation_mode == 1:
-        corners = [(px.round(), py.round(), None, None, torch.ones_like(px))]
+        return [(x.round(), y.round(), None, None, torch.ones_like(x))]
+    left, top = x.floor(), y.floor()
+    fx, fy = x - left, y - top
+    one = torch.ones_like(x)
+    if interpolation_mode == 2:
+        first, along_x, along_y = -1, _cubic_weights(fx), _cubic_weights(fy)
     else:
-        left, top = px.floor(), py.floor()
-        fx, fy = px - left, py - top
-        # The weights of a corner, and their slopes along x and y.
-        corners = [(left + i, top + j, (2 * i - 1) * (fy if j else 1 - fy), (2 * j - 1) * (fx if i else 1 - fx),
-                    (fx if i else 1 - fx) * (fy if j else 1 - fy)) for j in range(2) for i in range(2)]
+        first, along_x, along_y = 0, [(1 - fx, -one), (fx, one)], [(1 - fy, -one), (fy, one)]
+    return [(left + first + i, top + first + j, slope_x * weight_y, weight_x * slope_y, weight_x * weight_y)
+            for j, (weight_y, slope_y) in enumerate(along_y) for i, (weight_x, slope_x) in enumerate(along_x)]
+
+
+def _grid_sampler_2d_backward(grad, x, grid, interpolation_mode, padding_mode, align_corners, output_mask):
+    """Bicubic sampling pads for each of its elements, the others for the place itself."""
+    batch, channels, height, width = x.shape
+    (px, slope_x), (py, slope_y) = (_places(grid[..., i], e, align_corners) for i, e in ((0, width), (1, height)))
+    if interpolation_mode != 2:
+        px, slope_x = _padded(px, slope_x, width, padding_mode, align_corners)
+        py, slope_y = _padded(py, slope_y, height, padding_mode, align_corners)
     flat = x.reshape(batch, channels, height * width)
     of_x = grad.new_zeros(batch, channels, height * width)
     sum_x, sum_y = torch.zeros_like(px), torch.zeros_like(py)
-    for cx, cy, weight_x, weight_y, weight in corners:
+    for cx, cy, weight_x, weight_y, weight in _sampled_corners(px, py, interpolation_mode):
+        if interpolation_mode == 2:
+            cx, _ = _padded(cx, slope_x, width, padding_mode, align_corners)
+            cy, _ = _padded(cy, slope_y, height, padding_mode, align_corners)
         inside = (cx >= 0) & (cx < width) & (cy >= 0) & (cy < height)
         number = (cy.clamp(0, height - 1) * width + cx.clamp(0, width - 1)).long()
         number = number.reshape(batch, 1, -1).expand(batch, channels, number[0].numel())
@@ -356,7 +395,7 @@ def more_decompositions():
             aten._pdist_forward.default: _pdist, aten._pdist_backward.default: _pdist_backward,
             aten.cummax.default: _cummax, aten.cummin.default: _cummin, aten.kthvalue.default: _kthvalue,
             aten.searchsorted.Tensor: _searchsorted, aten.searchsorted.Scalar: _searchsorted_scalar,
-            aten.masked_scatter.default: _masked_scatter,
+            aten.masked_scatter.default: _masked_scatter, aten.index_reduce.default: _index_reduce,
             aten.masked_scatter_backward.default: _masked_scatter_backward, aten._cdist_forward.default: _cdist,
             aten._cdist_backward.default: _cdist_backward, aten._embedding_bag.default: _embedding_bag,
             aten._embedding_bag_forward_only.default: _embedding_bag,

@@ -313,38 +313,36 @@ def _scatter_reduce(l, node, a, dim, index, source, reduce, include_self=True):
 
         mean = f.generic([(total, identity(len(shape))), (counts, identity(len(shape)))], shape, element, divide)
         return l.convert(mean, inner, dtype)
-    if reduce not in ("amax", "amin"):
-        l.refuse("reduce='%s' is not supported, expected 'sum', 'mean', 'amax' or 'amin'" % reduce)
-    return l.convert(_extreme_updates(l, value, inner, dim, inputs, sizes, reduce == "amax", include_self, counts),
+    combine, start = {"amax": (Scalars.maximum, lowest(inner)), "amin": (Scalars.minimum, highest(inner)),
+                      "prod": (Scalars.mul, 1)}[reduce]
+    return l.convert(_combined_updates(l, value, inner, dim, inputs, sizes, combine, start, include_self, counts),
                      inner, dtype)
 
 
-def _extreme_updates(l, value, dtype, dim, inputs, sizes, largest, include_self, counts):
-    """Each element looks at all updates of its line, so the work is the product of both lengths."""
+def _combined_updates(l, value, dtype, dim, inputs, sizes, combine, start, include_self, counts):
+    """Each element looks at all updates of its line, so the work is the product of both lengths. To combine with `start`
+    changes nothing."""
     f, rank, element = l.function, value.rank, element_of(dtype)
     for i, (s, e) in enumerate(zip(sizes, value.shape)):
         if i != dim and s != e:
-            l.refuse("an index with fewer elements than the tensor is not supported with 'amax' and 'amin'")
+            l.refuse("an index with fewer elements than the tensor is not supported with 'amax', 'amin' and 'prod'")
     line = identity(rank)
     line[dim] = "d%d" % rank
-    start = lowest(dtype) if largest else highest(dtype)
     index = inputs[0][0]
 
     def body(b, i, u, acc):
         s = Scalars(b, dtype)
         hit = b.op("arith.cmpi eq, %s, %s : index" % (to_place(b, i, index.element, value.shape[dim]), b.index(dim)))
-        better = s.maximum(acc, u) if largest else s.minimum(acc, u)
-        return b.select(hit, better, acc, element)
+        return b.select(hit, combine(s, acc, u), acc, element)
 
-    best = f.generic([(inputs[0][0], line), (inputs[1][0], line)], value.shape, element, body, loops=rank + 1,
+    total = f.generic([(inputs[0][0], line), (inputs[1][0], line)], value.shape, element, body, loops=rank + 1,
                      reductions={rank}, out_map=identity(rank), init=f.constant(start, value.shape, element))
 
     def finish(b, x, y, n):
-        s = Scalars(b, dtype)
         empty = b.compare("eq", n, b.constant(0, "i64"), "i64")
-        return b.select(empty, x, (s.maximum(x, y) if largest else s.minimum(x, y)) if include_self else y, element)
+        return b.select(empty, x, combine(Scalars(b, dtype), x, y) if include_self else y, element)
 
-    return f.generic([(v, identity(rank)) for v in (value, best, counts)], value.shape, element, finish)
+    return f.generic([(v, identity(rank)) for v in (value, total, counts)], value.shape, element, finish)
 
 
 @rule("index_add")

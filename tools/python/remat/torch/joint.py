@@ -117,17 +117,35 @@ def checks_without_tokens():
 
 def backward_nodes(graph):
     """The nodes of the backward computation. What an autograd.Function computes there, and what passes of PyTorch have
-    rewritten, has no mark of its own: it belongs to where it stands, and to what it reads."""
-    backward, begun = set(), False
+    rewritten, has no mark of its own: it belongs to where it stands, and to what it reads. What the model returns
+    belongs to the forward computation, wherever it stands: AOTAutograd makes views of results behind everything."""
+    backward, begun, returned = set(), False, _returned_nodes(graph)
     for node in graph.nodes:
         tag = node.meta.get("partitioner_tag")
         if node.op == "placeholder":
             if node.name.startswith("tangents"):
                 backward.add(node)
-        elif tag == "is_backward" or tag is None and begun or any(n in backward for n in node.all_input_nodes):
+        elif (tag == "is_backward" or tag is None and begun and node not in returned or
+              any(n in backward for n in node.all_input_nodes)):
             backward.add(node)
             begun = begun or node.op == "call_function"
     return backward
+
+
+def _returned_nodes(graph):
+    """The nodes that results of the forward computation need, where AOTAutograd says which these are."""
+    from torch._functorch._aot_autograd.descriptors import GradAOTOutput
+    output = graph.output_node()
+    flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
+    pending = [value for value, desc in zip(flat, output.meta.get("desc") or ())
+               if isinstance(value, torch.fx.Node) and desc is not None and not isinstance(desc, GradAOTOutput)]
+    found = set()
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found.add(node)
+            pending += node.all_input_nodes
+    return found
 
 
 def mutated_inputs(graph):
