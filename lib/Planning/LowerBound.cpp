@@ -283,10 +283,14 @@ void Search::relaxStages(double seconds) {
     if (variables > BoundTuning::programVariables * seconds)
       return;
     StageRelaxation relaxation(graph, costs, at);
-    if (options.knownTime)
-      excludes |= relaxation.costAtMost(*options.knownTime - baseTime - 1);
-    double share = seconds * part;
     ProgramLimits limits;
+    if (options.knownTime) {
+      int64_t faster = *options.knownTime - baseTime - 1;
+      excludes |= relaxation.costAtMost(faster);
+      // The row helps to presolve the program, the cutoff to solve it.
+      limits.cutoff = double(faster / costs.step) + 0.5;
+    }
+    double share = seconds * part;
     limits.iterations = iterationsFor(share, variables);
     // Unless it was asked for, the clock is only the last resort: a busy
     // machine must not change the result.

@@ -80,9 +80,12 @@ static void watchProgress(int kind, const char *,
                           HighsCallbackDataIn *in, void *user) {
   const auto &limits = *static_cast<const ProgramLimits *>(user);
   bool stop = limits.interrupt && *limits.interrupt;
+  // With an infinite bound the solver is about to say that the program is
+  // infeasible, which it would not if it were interrupted.
   if (kind == kHighsCallbackMipInterrupt)
-    stop |= out->mip_total_lp_iterations > limits.iterations ||
-            out->mip_dual_bound >= limits.enough;
+    stop |= out->mip_dual_bound < std::numeric_limits<double>::infinity() &&
+            (out->mip_total_lp_iterations > limits.iterations ||
+             out->mip_dual_bound >= limits.enough);
   else
     stop |= out->simplex_iteration_count > limits.iterations;
   in->user_interrupt = stop;
@@ -103,6 +106,7 @@ Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
   // A bound within less than a step of the best cost proves it optimal.
   Highs_setDoubleOptionValue(highs, "mip_abs_gap", 0.99 * limits.costStep);
   Highs_setDoubleOptionValue(highs, "objective_target", limits.target);
+  Highs_setDoubleOptionValue(highs, "objective_bound", limits.cutoff);
   if (Error error = passProgram(highs, program))
     return std::move(error);
   if (!start.empty())

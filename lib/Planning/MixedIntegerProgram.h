@@ -68,6 +68,9 @@ struct ProgramLimits {
   double costStep = 1.0;
   /// Ends when the proven bound reaches this.
   double enough = std::numeric_limits<double>::infinity();
+  /// Assignments of a larger objective value are of no interest: without others
+  /// the program is infeasible.
+  double cutoff = std::numeric_limits<double>::infinity();
   /// Ends when an assignment of at most this objective value is found.
   double target = -std::numeric_limits<double>::infinity();
   /// Ends when the part of the objective value that may be saved is at most

@@ -17,6 +17,15 @@
 //       that is there at the end of a stage and was not made in it has been
 //       there while q ran; what t_i+1 reads is there at the end
 //
+// A half of a run in each of two stages needs half of its operands in each, so
+// without integers that says less than one moment alone. With A[i,p] = 1 iff p
+// runs again behind t_i, in whichever stage, it says at least as much:
+//
+//   A[i,p]   <= R[i,p] + A[i+1,p]
+//   A[i,q]   <= K[i,u] + A[i,p of u]             for u read by q
+//   1        <= K[i,u] + A[i,p of u]             for u read by a first run
+//                                                behind t_i
+//
 // For chosen pairs of a stage and an op q, more is asked of the last time that
 // q runs again in it. With B[p] = 1 iff p runs again behind that, S[v] = 1 iff
 // v is there while q runs:
@@ -58,6 +67,12 @@ StageRelaxation::StageRelaxation(const Graph &graph, const CutCosts &costs,
     addMoment(stage);
   for (size_t stage = 0; stage < cuts.size(); ++stage)
     addStage(stage);
+  std::vector<int32_t> later;
+  for (size_t stage = cuts.size(); stage-- > 0;)
+    if (later.empty())
+      later = runs[stage];
+    else
+      addSuffix(stage, later);
 }
 
 /// The least that a value takes while nobody reads it.
@@ -116,48 +131,70 @@ void StageRelaxation::addMoment(size_t stage) {
     program.addRow(memory, units(room));
 }
 
-/// `value` is resident at the beginning of the stage or made again in it if
-/// `reader` (a variable, or `always`) is set.
-void StageRelaxation::addNeed(size_t stage, ValueId value, int32_t reader) {
+/// `value` is resident at the beginning of the stage or made by one of `again`
+/// if `reader` (a variable, or `always`) is set.
+void StageRelaxation::addNeed(size_t stage, ValueId value, int32_t reader,
+                              ArrayRef<int32_t> again) {
   int32_t kept = resident[stage][value];
   if (kept == always || graph.producer(value) > cuts[stage])
     return;
-  int32_t again = runs[stage][graph.producer(value)];
+  int32_t run = again[graph.producer(value)];
   std::vector<Term> row = {{kept, -1.0}};
-  if (again != none)
-    row.push_back({again, -1.0});
+  if (run != none)
+    row.push_back({run, -1.0});
   if (reader != always)
     row.push_back({reader, 1.0});
   program.addRow(row, reader == always ? -1.0 : 0.0);
 }
 
-void StageRelaxation::addStage(size_t stage) {
+/// What is read in the stage, or from its beginning to the end of the plan, by
+/// first runs and by `again`.
+void StageRelaxation::addNeeds(size_t stage, bool toTheEnd,
+                               ArrayRef<int32_t> again) {
   OpId begin = cuts[stage];
-  OpId end = lastOf(stage);
+  OpId end = toTheEnd ? graph.numOps() - 1 : lastOf(stage);
   for (OpId op = 0; op <= begin; ++op)
-    if (runs[stage][op] != none)
+    if (again[op] != none)
       for (ValueId operand : graph.operands(op))
         if (!graph.isArgument(operand))
-          addNeed(stage, operand, runs[stage][op]);
+          addNeed(stage, operand, again[op], again);
   std::vector<bool> needed(graph.numValues(), false);
   for (OpId op = begin + 1; op <= end; ++op)
     for (ValueId operand : graph.operands(op))
       if (!graph.isArgument(operand))
         needed[operand] = true;
-  for (ValueId value = 0; value < graph.numValues(); ++value) {
-    if (graph.problem.values[value].viewOf != noValue ||
-        graph.isArgument(value))
-      continue;
-    if (stage + 1 == cuts.size()) {
-      needed[value] = needed[value] || graph.isOutput(value);
-    } else if (resident[stage + 1][value] >= 0) {
-      addNeed(stage, value, resident[stage + 1][value]);
+  for (ValueId value = 0; value < graph.numValues(); ++value)
+    if (graph.problem.values[value].viewOf == noValue &&
+        !graph.isArgument(value) &&
+        (needed[value] || (toTheEnd && graph.isOutput(value))))
+      addNeed(stage, value, always, again);
+}
+
+void StageRelaxation::addStage(size_t stage) {
+  bool isLast = stage + 1 == cuts.size();
+  addNeeds(stage, isLast, runs[stage]);
+  if (isLast)
+    return;
+  for (ValueId value = 0; value < graph.numValues(); ++value)
+    if (graph.problem.values[value].viewOf == noValue &&
+        !graph.isArgument(value) && resident[stage + 1][value] >= 0)
+      addNeed(stage, value, resident[stage + 1][value], runs[stage]);
+  addWithin(stage);
+}
+
+/// What is read in all that follows on the moment. `later` are the variables
+/// "runs again behind the next moment", and then those of this one.
+void StageRelaxation::addSuffix(size_t stage, std::vector<int32_t> &later) {
+  for (OpId op = 0; op < graph.numOps(); ++op) {
+    int32_t again = none;
+    if (runs[stage][op] != none) {
+      again = program.addVariable(0.0, /*integer=*/false);
+      program.addRow({{again, 1.0}, {runs[stage][op], -1.0}, {later[op], -1.0}},
+                     0.0);
     }
-    if (needed[value])
-      addNeed(stage, value, always);
+    later[op] = again;
   }
-  if (stage + 1 < cuts.size())
-    addWithin(stage);
+  addNeeds(stage, /*toTheEnd=*/true, later);
 }
 
 /// Rows for the ops that need the most within the stage.

@@ -49,9 +49,12 @@ private:
   static constexpr int32_t none = -1, always = -2;
   using Term = MixedIntegerProgram::Term;
 
-  void addStage(size_t stage);
   void addMoment(size_t stage);
-  void addNeed(size_t stage, ValueId value, int32_t reader);
+  void addStage(size_t stage);
+  void addSuffix(size_t stage, std::vector<int32_t> &later);
+  void addNeeds(size_t stage, bool toTheEnd, llvm::ArrayRef<int32_t> again);
+  void addNeed(size_t stage, ValueId value, int32_t reader,
+               llvm::ArrayRef<int32_t> again);
   void addWithin(size_t stage);
   void addStay(std::vector<int32_t> &stays, ValueId value, int32_t reader,
                int32_t again);

@@ -12,7 +12,10 @@
 #include "LeastCost.h"
 #include "MixedIntegerProgram.h"
 #include "Problems.h"
+#include "StageRelaxation.h"
 #include "remat/Planning/LowerBound.h"
+
+#include <numeric>
 
 using namespace remat::planning;
 using llvm::cantFail;
@@ -238,6 +241,39 @@ TEST(Bounds, WhatRunsBehindAnotherRunNeedsItsOperandsThere) {
   LowerBound bound = lowerBound(problem, effort(0.5));
   EXPECT_GE(bound.time, 47);
   EXPECT_LE(bound.time, *leastCost(problem));
+}
+
+/// The bound of the moments where variables need not be integers.
+double relaxedBound(const Graph &graph, const CutCosts &costs,
+                    std::vector<OpId> cuts) {
+  StageRelaxation relaxation(graph, costs, {std::move(cuts), {}});
+  MixedIntegerProgram program = relaxation.getProgram();
+  program.integer.assign(program.integer.size(), 0);
+  ProgramResult result = cantFail(minimize(program, {}, ProgramLimits()));
+  if (result.status == ProgramResult::Status::Infeasible)
+    return std::numeric_limits<double>::infinity();
+  return std::inner_product(program.cost.begin(), program.cost.end(),
+                            result.assignment->begin(), 0.0);
+}
+
+TEST(Bounds, SeveralMomentsSayNoLessThanEachOfThem) {
+  if (!hasProgramSolver())
+    GTEST_SKIP();
+  unsigned compared = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Problem problem = randomProblem(seed, 40);
+    problem.deviceBudget =
+        cantFail(solve(problem, "save-all")).peakBytes * 80 / 100;
+    Graph graph(problem);
+    CutCosts costs(graph);
+    double several = relaxedBound(graph, costs, {15, 20, 25, 30});
+    for (OpId cut : {15, 20, 25, 30}) {
+      double one = relaxedBound(graph, costs, {cut});
+      compared += one > 0;
+      EXPECT_GE(several, one - 1e-6) << seed << " at " << cut;
+    }
+  }
+  EXPECT_GT(compared, 20u);
 }
 
 TEST(Bounds, ProgramsAreValidForEveryPlan) {
