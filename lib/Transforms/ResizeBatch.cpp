@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/InterleavedRange.h"
 
 namespace remat {
@@ -58,6 +59,18 @@ private:
   LogicalResult followSameShape(Operation *op);
   LogicalResult followPad(tensor::PadOp op);
   LogicalResult followSlice(tensor::ExtractSliceOp op);
+  LogicalResult followInsert(tensor::InsertSliceOp op);
+  LogicalResult followConcat(tensor::ConcatOp op);
+  LogicalResult followReads(linalg::GenericOp op,
+                            SmallVectorImpl<std::optional<int64_t>> &loops);
+  LogicalResult followScatter(ScatterOp op);
+  LogicalResult followLoop(LoopOp op);
+  LogicalResult followRegion(Operation *op);
+  LogicalResult tie(Operation *op, Value a, Value b, unsigned dimOfA = 0,
+                    unsigned dimOfB = 0);
+  LogicalResult followBlock(Block &block);
+  func::FuncOp findBody(LoopOp op);
+  void findBodies(func::FuncOp around);
   bool isMarked(Value value) const {
     auto dims = marks.find(value);
     return dims != marks.end() &&
@@ -76,6 +89,10 @@ private:
   ArrayRef<int64_t> wrt;
   SmallVector<int64_t> batch;
   llvm::DenseMap<Value, BatchDims> marks;
+  /// The bodies of loops that the function runs.
+  llvm::SetVector<func::FuncOp> bodies;
+  /// Which loops of a scatter have the batch.
+  llvm::DenseMap<Operation *, SmallVector<std::optional<int64_t>>> scattered;
   bool hasChanged = false;
 };
 } // namespace
@@ -133,12 +150,15 @@ LogicalResult Resizer::findBatch(ArrayRef<int64_t> given) {
 /// is none of another's.
 void Resizer::separateConstants() {
   SmallVector<Operation *> shared;
-  function.walk([&](Operation *op) {
+  auto collect = [&](Operation *op) {
     if (op->getNumResults() == 1 && !op->use_empty() &&
         isa<RankedTensorType>(op->getResult(0).getType()) &&
         isa<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(op))
       shared.push_back(op);
-  });
+  };
+  function.walk(collect);
+  for (func::FuncOp body : bodies)
+    body.walk(collect);
   // Readers first, which are copied together with what they read.
   for (Operation *op : llvm::reverse(shared)) {
     SmallVector<OpOperand *> uses;
@@ -186,6 +206,9 @@ LogicalResult Resizer::followLinalg(linalg::LinalgOp op) {
       loops[loop.getPosition()] = outer;
     }
   }
+  if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
+    if (failed(followReads(generic, loops)))
+      return failure();
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<RankedTensorType>(operand.get().getType()))
       continue;
@@ -298,9 +321,217 @@ LogicalResult Resizer::followSlice(tensor::ExtractSliceOp op) {
   return success();
 }
 
-LogicalResult Resizer::follow(Operation *op) {
-  if (isa<arith::ConstantOp, tensor::EmptyOp, func::ReturnOp>(op))
+/// Whether `value`, computed in a body, depends on one of `coordinates`.
+static bool dependsOn(Value value, Block &body,
+                      function_ref<bool(Value)> isCoordinate) {
+  if (isCoordinate(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && op->getBlock() == &body &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return dependsOn(operand, body, isCoordinate);
+         });
+}
+
+/// Elements that a body reads for itself: where the position in the batch is
+/// the number of a loop's iteration, the loop has the batch. Which row is read
+/// may be data; a position that is computed from loops is not followed.
+LogicalResult
+Resizer::followReads(linalg::GenericOp op,
+                     SmallVectorImpl<std::optional<int64_t>> &loops) {
+  Block &body = *op.getBody();
+  auto isCoordinate = [](Value value) {
+    return value.getDefiningOp<linalg::IndexOp>() != nullptr;
+  };
+  for (auto extract : body.getOps<tensor::ExtractOp>())
+    for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+      std::optional<int64_t> outer = getMark(extract.getTensor(), dim);
+      if (auto loop = index.getDefiningOp<linalg::IndexOp>()) {
+        if (outer)
+          loops[loop.getDim()] = outer;
+        else if (std::optional<int64_t> batch = loops[loop.getDim()])
+          if (failed(mark(op, extract.getTensor(), dim, *batch)))
+            return failure();
+      } else if (outer && dependsOn(index, body, isCoordinate)) {
+        return op.emitOpError("computes positions in the batch, cannot resize "
+                              "it");
+      }
+    }
+  return success();
+}
+
+/// As with linalg; where an update goes to in the batch has to be a coordinate
+/// of the point, or be read from data.
+LogicalResult Resizer::followScatter(ScatterOp op) {
+  SmallVector<std::optional<int64_t>> loops(op.getNumLoops());
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (auto [input, map] : llvm::zip(op.getInputs(), maps))
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      std::optional<int64_t> outer = getMark(input, dim);
+      if (!outer)
+        continue;
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (!loop)
+        return op.emitOpError("reads the batch at positions that are not those "
+                              "of a loop, cannot resize it");
+      loops[loop.getPosition()] = outer;
+    }
+  Block &body = op.getBody().front();
+  auto points = op.getPointArguments();
+  OperandRange yielded = body.getTerminator()->getOperands();
+  if (failed(tie(op, op.getInit(), op.getResult())))
+    return failure();
+  for (auto [dim, index] : llvm::enumerate(yielded.drop_back())) {
+    auto point = dyn_cast<BlockArgument>(index);
+    if (point && point.getArgNumber() < points.size()) {
+      if (std::optional<int64_t> outer = getMark(op.getInit(), dim))
+        loops[point.getArgNumber()] = outer;
+      if (std::optional<int64_t> outer = loops[point.getArgNumber()])
+        if (failed(mark(op, op.getInit(), dim, *outer)))
+          return failure();
+      continue;
+    }
+    auto isCoordinate = [&, dim = dim](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument && argument.getOwner() == &body &&
+             argument.getArgNumber() < points.size() &&
+             (loops[argument.getArgNumber()] || getMark(op.getInit(), dim));
+    };
+    if (dependsOn(index, body, isCoordinate))
+      return op.emitOpError("computes positions in the batch, cannot resize "
+                            "it");
+  }
+  for (auto [input, map] : llvm::zip(op.getInputs(), maps))
+    for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+      if (auto loop = dyn_cast<AffineDimExpr>(expr);
+          loop && loops[loop.getPosition()])
+        if (failed(mark(op, input, dim, *loops[loop.getPosition()])))
+          return failure();
+  scattered[op] = std::move(loops);
+  return success();
+}
+
+/// The dimensions of `a` from `dimOfA` on are those of `b` from `dimOfB` on.
+LogicalResult Resizer::tie(Operation *op, Value a, Value b, unsigned dimOfA,
+                           unsigned dimOfB) {
+  auto type = dyn_cast<RankedTensorType>(a.getType());
+  if (!type)
     return success();
+  for (unsigned dim = dimOfA; dim < type.getRank(); ++dim) {
+    unsigned other = dim - dimOfA + dimOfB;
+    if (std::optional<int64_t> outer = getMark(a, dim))
+      if (failed(mark(op, b, other, *outer)))
+        return failure();
+    if (std::optional<int64_t> outer = getMark(b, other))
+      if (failed(mark(op, a, dim, *outer)))
+        return failure();
+  }
+  return success();
+}
+
+/// The function that a loop runs in each iteration.
+func::FuncOp Resizer::findBody(LoopOp op) {
+  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op,
+                                                            op.getBodyAttr());
+}
+
+/// The bodies of the loops in `around`, and of those in them.
+void Resizer::findBodies(func::FuncOp around) {
+  around.walk([&](LoopOp loop) {
+    if (func::FuncOp body = findBody(loop); body && bodies.insert(body))
+      findBodies(body);
+  });
+}
+
+/// What the body gets and gives has the dimensions of what the loop does, but
+/// for that of the iterations.
+LogicalResult Resizer::followLoop(LoopOp op) {
+  func::FuncOp body = findBody(op);
+  if (!body || op.getAdvance())
+    return op.emitOpError("runs what the batch cannot be followed into");
+  Block &block = body.front();
+  unsigned sliced = op.getInits().size() + op.getInvariants().size();
+  for (auto [number, operand] : llvm::enumerate(op.getBodyOperands())) {
+    bool isSlice = number >= sliced;
+    if (isSlice && getMark(operand, 0))
+      return op.emitOpError("has an iteration for each row of the batch, "
+                            "cannot resize it");
+    if (failed(tie(op, operand, block.getArgument(number), isSlice, 0)))
+      return failure();
+  }
+  OperandRange made = block.getTerminator()->getOperands();
+  unsigned carried = op.getInits().size();
+  for (auto [number, result] : llvm::enumerate(op.getResults())) {
+    bool isStack = number >= carried;
+    if (isStack && getMark(result, 0))
+      return op.emitOpError("has an iteration for each row of the batch, "
+                            "cannot resize it");
+    if (failed(tie(op, result, made[number], isStack, 0)) ||
+        (!isStack && failed(tie(op, op.getInits()[number], result))))
+      return failure();
+  }
+  return followBlock(block);
+}
+
+/// A region that yields what the operation gives.
+LogicalResult Resizer::followRegion(Operation *op) {
+  Block &block = op->getRegion(0).front();
+  for (auto [result, yielded] :
+       llvm::zip(op->getResults(), block.getTerminator()->getOperands()))
+    if (failed(tie(op, result, yielded)))
+      return failure();
+  return followBlock(block);
+}
+
+LogicalResult Resizer::followInsert(tensor::InsertSliceOp op) {
+  if (failed(tie(op, op.getDest(), op.getResult())))
+    return failure();
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  unsigned number = 0;
+  for (unsigned dim = 0; dim < op.getDestType().getRank(); ++dim) {
+    std::optional<int64_t> outer = getMark(op.getDest(), dim);
+    if (!outer && !dropped.test(dim))
+      outer = getMark(op.getSource(), number);
+    if (outer) {
+      bool isWhole =
+          !dropped.test(dim) && op.getStaticOffsets()[dim] == 0 &&
+          op.getStaticSizes()[dim] == op.getDestType().getDimSize(dim) &&
+          op.getStaticStrides()[dim] == 1;
+      if (!isWhole)
+        return op.emitOpError("writes a part of the batch, cannot resize it");
+      if (failed(mark(op, op.getDest(), dim, *outer)) ||
+          failed(mark(op, op.getSource(), number, *outer)))
+        return failure();
+    }
+    number += !dropped.test(dim);
+  }
+  return success();
+}
+
+LogicalResult Resizer::followConcat(tensor::ConcatOp op) {
+  for (Value input : op.getInputs()) {
+    if (getMark(input, op.getDim()) || getMark(op.getResult(), op.getDim()))
+      return op.emitOpError("joins parts of the batch, cannot resize it");
+    if (failed(tie(op, input, op.getResult())))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Resizer::follow(Operation *op) {
+  if (isa<arith::ConstantOp, tensor::EmptyOp, func::ReturnOp, YieldOp,
+          RandomOp>(op))
+    return success();
+  if (isa<CheckpointOp, ScopeOp>(op))
+    return followRegion(op);
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return followScatter(scatter);
+  if (auto loop = dyn_cast<LoopOp>(op))
+    return followLoop(loop);
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return followInsert(insert);
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return followConcat(concat);
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return followLinalg(linalgOp);
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
@@ -322,8 +553,15 @@ LogicalResult Resizer::follow(Operation *op) {
   if (llvm::any_of(op->getOperands(), isBatch) ||
       llvm::any_of(op->getResults(), isBatch))
     return op->emitOpError("has a batch that cannot be resized: known are "
-                           "operations of linalg, reshapes, slices, pads and "
-                           "convolutions");
+                           "operations of linalg, reshapes, slices, pads, "
+                           "convolutions, scatters, loops and regions");
+  return success();
+}
+
+LogicalResult Resizer::followBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(follow(&op)))
+      return failure();
   return success();
 }
 
@@ -360,25 +598,48 @@ void Resizer::applyTo(Operation *op) {
       if (getMark(slice.getSource(), dim))
         sizes[dim] = source[dim];
     slice.setStaticSizes(sizes);
+  } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+    SmallVector<int64_t> sizes = llvm::to_vector(insert.getStaticSizes());
+    SmallVector<int64_t> dest = resize(insert.getDest());
+    for (unsigned dim = 0; dim < sizes.size(); ++dim)
+      if (getMark(insert.getDest(), dim))
+        sizes[dim] = dest[dim];
+    insert.setStaticSizes(sizes);
+  } else if (auto scatter = dyn_cast<ScatterOp>(op)) {
+    SmallVector<int64_t> sizes = llvm::to_vector(scatter.getSizes());
+    for (auto [length, outer] : llvm::zip(sizes, scattered.lookup(op)))
+      if (outer)
+        length = length / size * newSize;
+    scatter.setSizes(sizes);
   }
 }
 
+/// The type of a function is that of its block.
+static void updateType(func::FuncOp function) {
+  Block &block = function.front();
+  function.setFunctionType(
+      FunctionType::get(function.getContext(), block.getArgumentTypes(),
+                        block.getTerminator()->getOperandTypes()));
+}
+
 void Resizer::apply() {
-  function.walk([&](Operation *op) {
+  auto change = [&](Operation *op) {
     if (llvm::any_of(op->getOperands(),
                      [&](Value value) { return isMarked(value); }) ||
         llvm::any_of(op->getResults(),
                      [&](Value value) { return isMarked(value); }))
       applyTo(op);
-  });
+  };
+  function.walk(change);
+  for (func::FuncOp body : bodies)
+    body.walk(change);
   for (auto &[value, dims] : marks) {
     auto type = cast<RankedTensorType>(value.getType());
     Value(value).setType(type.clone(resize(value)));
   }
-  Block &block = function.front();
-  function.setFunctionType(
-      FunctionType::get(function.getContext(), block.getArgumentTypes(),
-                        block.getTerminator()->getOperandTypes()));
+  updateType(function);
+  for (func::FuncOp body : bodies)
+    updateType(body);
 }
 
 LogicalResult Resizer::run(ArrayRef<int64_t> given) {
@@ -387,15 +648,15 @@ LogicalResult Resizer::run(ArrayRef<int64_t> given) {
            << newSize << ", expected 1 or more";
   if (failed(findBatch(given)))
     return failure();
+  findBodies(function);
   separateConstants();
   for (int64_t number : batch)
     if (failed(mark(function, function.getArgument(number), 0, 1)))
       return failure();
   do {
     hasChanged = false;
-    for (Operation &op : function.front())
-      if (failed(follow(&op)))
-        return failure();
+    if (failed(followBlock(function.front())))
+      return failure();
   } while (hasChanged);
   // Other data may have the batch, too, where it meets what has it.
   for (BlockArgument argument : function.getArguments())

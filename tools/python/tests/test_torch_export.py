@@ -89,6 +89,12 @@ class ExportTest(unittest.TestCase):
         # 56 more rows of 6 floats come in.
         self.assertEqual(large["callers_bytes"] - small["callers_bytes"], 56 * 6 * 4)
         self.assertGreater(large["peak_bytes"], small["peak_bytes"])
+        # The derivative of a maximum over windows goes to where it was.
+        pooled = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.MaxPool2d(2), torch.nn.Flatten())
+        exported = rt.export(pooled, (torch.randn(2, 3, 8, 8),), loss=lambda y: (y * y).mean())
+        small, large = remat.what_if(exported, batch=[2, 8])
+        self.assertEqual(small["peak_bytes"], exported.compile_step().memory["planned"])
+        self.assertGreater(large["peak_bytes"], 3 * small["peak_bytes"])
 
     def test_other_parameters(self):
         exported = rt.export(self.model, (self.ids, self.labels))
