@@ -183,7 +183,7 @@ static Error planRow(GraphOp graph, const PlanOptions &options,
                       });
 }
 
-/// The smallest budget, and the peak with everything saved.
+/// Plans a row for the smallest budget.
 static Error planSmallest(GraphOp graph, PlanOptions options, WhatIfRow &row) {
   options.budget = {planning::BudgetRequest::Kind::Smallest};
   Expected<GraphPlan> plan = findPlan(graph, options);
@@ -191,7 +191,27 @@ static Error planSmallest(GraphOp graph, PlanOptions options, WhatIfRow &row) {
     return plan.takeError();
   row.smallestFeasible = plan->arenaBytes;
   row.saveAllPeak = plan->saveAllPeak;
+  row.peak = plan->solution.peakBytes;
+  row.overheadPercent = plan->solution.overheadPercent();
+  row.planner = plan->solution.solver;
   return Error::success();
+}
+
+/// What is left of a row whose search was interrupted before it had a plan:
+/// that for the smallest budget, if it is within this one.
+static void keepSmallest(const planning::BudgetRequest &budget,
+                         const WhatIfRow &smallest, WhatIfRow &row) {
+  using Kind = planning::BudgetRequest::Kind;
+  if (budget.kind == Kind::Smallest)
+    row.budget = smallest.smallestFeasible;
+  else if (budget.kind != Kind::Unlimited)
+    row.budget = budget.resolve(smallest.saveAllPeak);
+  row.peak.reset();
+  if (row.budget && smallest.smallestFeasible > *row.budget)
+    return;
+  row.peak = smallest.peak;
+  row.overheadPercent = smallest.overheadPercent;
+  row.planner = smallest.planner;
 }
 
 Expected<std::vector<WhatIfRow>>
@@ -200,6 +220,8 @@ WhatIf::run(mlir::ModuleOp module, const StepOptions &options,
   std::vector<WhatIfRow> rows;
   mlir::OwningOpRef<mlir::ModuleOp> tasks;
   std::string tasksKey, planKey;
+  // The plan for the smallest budget, which rows may share.
+  WhatIfRow smallest;
   // Counts through all combinations; the last condition is the fastest.
   SmallVector<size_t> at(choices.size(), 0);
   for (bool goesOn = true; goesOn;) {
@@ -226,24 +248,28 @@ WhatIf::run(mlir::ModuleOp module, const StepOptions &options,
     }
     GraphOp graph = getOnlyGraph(*tasks);
     row.callersBytes = sumCallers(graph);
-    Error error = Error::success();
     if (isNew || planKey != ofPlan) {
-      error = joinErrors(std::move(error), planSmallest(graph, step.plan, row));
+      if (Error error = planSmallest(graph, step.plan, smallest)) {
+        if (goesOnWith(step.plan.solver))
+          return std::move(error);
+        consumeError(std::move(error));
+        break;
+      }
       planKey = ofPlan;
-    } else {
-      row.smallestFeasible = rows.back().smallestFeasible;
-      row.saveAllPeak = rows.back().saveAllPeak;
     }
-    if (!error)
-      error = planRow(graph, step.plan, row);
-    // A search that was cut short answers nothing.
-    if (!goesOnWith(step.plan.solver)) {
-      consumeError(std::move(error));
-      break;
-    }
-    if (error)
+    row.smallestFeasible = smallest.smallestFeasible;
+    row.saveAllPeak = smallest.saveAllPeak;
+    Error error = planRow(graph, step.plan, row);
+    row.isInterrupted = !goesOnWith(step.plan.solver);
+    if (error && !row.isInterrupted)
       return std::move(error);
+    if (error) {
+      consumeError(std::move(error));
+      keepSmallest(step.plan.budget, smallest, row);
+    }
     rows.push_back(std::move(row));
+    if (rows.back().isInterrupted)
+      break;
     goesOn = false;
     for (size_t choice = at.size(); choice-- > 0 && !goesOn;) {
       goesOn = ++at[choice] < choices[choice].values.size();
@@ -261,6 +287,7 @@ json::Value remat::toJson(ArrayRef<WhatIfRow> rows) {
                         {"smallest_feasible_bytes", row.smallestFeasible},
                         {"budget_bytes", row.budget},
                         {"feasible", row.peak.has_value()},
+                        {"interrupted", row.isInterrupted},
                         {"peak_bytes", row.peak},
                         {"callers_bytes", row.callersBytes}};
     for (const auto &[key, value] : row.conditions)

@@ -74,11 +74,12 @@ void plan::print(ArrayRef<WhatIfRow> rows, raw_ostream &os) {
   for (const WhatIfRow &row : rows) {
     for (auto [width, condition] : zip(widths, row.conditions))
       os << right_justify(condition.second, width);
-    os << formatv("{0,16}{1,16}{2,16}{3,19}{4,20}{5,10}\n",
+    StringRef none = row.isInterrupted ? "none found" : "infeasible";
+    os << formatv("{0,16}{1,16}{2,16}{3,19}{4,20}{5,10}{6}\n",
                   row.budget ? std::to_string(*row.budget) : "none",
-                  row.peak ? std::to_string(*row.peak) : "infeasible",
+                  row.peak ? std::to_string(*row.peak) : none.str(),
                   row.saveAllPeak, row.smallestFeasible, row.callersBytes,
-                  row.peak ? formatv("{0:f2}", row.overheadPercent).str()
-                           : "-");
+                  row.peak ? formatv("{0:f2}", row.overheadPercent).str() : "-",
+                  row.isInterrupted ? "  interrupted" : "");
   }
 }

@@ -31,6 +31,9 @@ struct WhatIfRow {
   std::optional<int64_t> budget, peak;
   double overheadPercent = 0;
   std::string planner;
+  /// Whether the search was interrupted: another plan may be better, and there
+  /// may be one where none was found.
+  bool isInterrupted = false;
 };
 
 /// Lists of values that conditions have, and all combinations of them.
@@ -47,7 +50,8 @@ public:
   /// batch and types are settled. `options` say everything that a condition
   /// does not. `goesOnWith` gets the options of each search before it begins
   /// and when it has ended; it ends the table with the rows so far by returning
-  /// false.
+  /// false. The search that it ends is the last row, with the best that was
+  /// found until then, if anything was.
   ///
   /// A budget that has no plan is a row, and no error.
   llvm::Expected<std::vector<WhatIfRow>>
