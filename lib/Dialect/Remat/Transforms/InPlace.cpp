@@ -69,13 +69,25 @@ remat::findDonorOperand(TaskOp task, unsigned number, BlockArgument donor,
   return std::nullopt;
 }
 
-static void setPlace(TaskOp task, unsigned number, Attribute place) {
-  SmallVector<Attribute> places(task->getNumResults(),
-                                UnitAttr::get(task.getContext()));
+namespace {
+/// A result of a task, by its number, that is written over an operand.
+struct ResultPlace {
+  unsigned result, operand;
+};
+} // namespace
+
+/// Writes results of `task` over operands. A loop of layers has thousands of
+/// results, so what says where they are is made once.
+static void setPlaces(TaskOp task, ArrayRef<ResultPlace> changes) {
+  if (changes.empty())
+    return;
+  Builder builder(task.getContext());
+  SmallVector<Attribute> places(task->getNumResults(), builder.getUnitAttr());
   if (std::optional<ArrayAttr> old = task.getPlacement())
     places.assign(old->begin(), old->end());
-  places[number] = place;
-  task.setPlacementAttr(ArrayAttr::get(task.getContext(), places));
+  for (auto [result, operand] : changes)
+    places[result] = builder.getI64IntegerAttr(operand);
+  task.setPlacementAttr(builder.getArrayAttr(places));
 }
 
 /// For each result that has the buffer of an argument, what writes it.
@@ -150,14 +162,16 @@ static SmallVector<InPlaceWrite> findWritesOver(BlockArgument donor,
 
 static void writeOverDonors(GraphOp graph, Overwritable &overwritable) {
   Operation *terminator = graph.getBody().front().getTerminator();
-  Builder builder(graph.getContext());
+  llvm::MapVector<Operation *, SmallVector<ResultPlace>> changes;
   for (auto [donor, returned] :
        llvm::zip(getDonors(graph), terminator->getOperands()))
     if (donor)
       for (auto [result, operand] :
            findWritesOver(donor, returned, overwritable))
-        setPlace(cast<TaskOp>(result.getOwner()), result.getResultNumber(),
-                 builder.getI64IntegerAttr(operand));
+        changes[result.getOwner()].push_back(
+            {result.getResultNumber(), operand});
+  for (const auto &[task, places] : changes)
+    setPlaces(cast<TaskOp>(task), places);
 }
 
 SmallVector<OpResult> remat::findSumsInDonors(GraphOp graph, ModuleOp module) {
@@ -276,6 +290,7 @@ bool InPlaceWriter::mayTake(TaskOp task, unsigned number, Value root,
 
 void InPlaceWriter::write(TaskOp task, unsigned position) {
   DenseSet<Value> taken;
+  SmallVector<ResultPlace> changes;
   for (auto [number, operands] : llvm::enumerate(overwritable.get(task))) {
     if (task.getInPlaceOperand(number))
       continue;
@@ -283,11 +298,11 @@ void InPlaceWriter::write(TaskOp task, unsigned position) {
       Value root = getViewRoot(task.getOperand(operand));
       if (!mayTake(task, number, root, position) || !taken.insert(root).second)
         continue;
-      setPlace(task, number,
-               Builder(task.getContext()).getI64IntegerAttr(operand));
+      changes.push_back({static_cast<unsigned>(number), operand});
       break;
     }
   }
+  setPlaces(task, changes);
 }
 
 void InPlaceWriter::run() {

@@ -299,8 +299,12 @@ std::string TaskNames::describe(TaskOp task, Value result) {
   std::string text;
   if (auto own = dyn_cast_or_null<OpResult>(result); own && findLoop(original))
     text = names.getLoopResults(original)[own.getResultNumber()].name;
-  if (text.empty())
-    text = joinName(layer, describeKind(original));
+  if (text.empty()) {
+    auto [kind, isNew] = kinds.try_emplace(original.getId());
+    if (isNew)
+      kind->second = describeKind(original);
+    text = joinName(layer, kind->second);
+  }
   if (task.isClone())
     text += ", recomputed";
   else if (task.getBackward() && !isUpdate(task) &&

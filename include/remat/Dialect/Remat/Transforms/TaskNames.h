@@ -126,6 +126,9 @@ private:
   ValueNames names;
   /// The tasks that others are clones of. Numbers may be any.
   std::map<int64_t, TaskOp> originals;
+  /// What tasks do, by the same numbers. A loop of layers has thousands of
+  /// results, and all of its body says what it does.
+  std::map<int64_t, std::string> kinds;
   /// Types are few, and describing one takes longer than the rest of a name.
   llvm::DenseMap<mlir::Type, std::string> types;
 };
