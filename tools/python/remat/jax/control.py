@@ -3,6 +3,9 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import warnings
+
+import jax
 from jax.extend import core as jax_core
 
 from ..mlir import identity
@@ -29,6 +32,16 @@ def run_closed(l, closed, arguments):
         consts = [l.constant(c, "constant%d" % len(l.constants)) for c in closed.consts]
         return l.run(closed.jaxpr, consts, arguments)
     return l.run(closed, [], arguments)
+
+
+def inline(l, function, *operands):
+    """The first result of a function of JAX, traced for operands, which are values with their dtypes."""
+    traced = jax.make_jaxpr(function)(*(jax.ShapeDtypeStruct(v.shape, d) for v, d in operands))
+    backward = l.backward
+    results = l.run(traced.jaxpr, [l.constant(c, l.eqn.primitive.name) for c in traced.consts],
+                    [v for v, _ in operands])
+    l.backward = backward
+    return l.whole(results[0])
 
 
 @rule("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint", "custom_lin", "custom_vmap_call",
@@ -101,3 +114,12 @@ def _platform_index(l, *, platforms):
     value = l.function.constant(found[0], (), "i32")
     l.known[value.name] = found[0]
     return value
+
+
+@rule("debug_print", "debug_callback")
+def _debug(l, *_, **__):
+    """JAX promises nothing about how often these run."""
+    where = "%s:%d: " % (l.frame.file_name, l.frame.start_line) if l.frame else ""
+    warnings.warn("%s%s: a step does not call functions of Python, so this is left out" % (
+        where, l.eqn.primitive.name), stacklevel=2)
+    return []

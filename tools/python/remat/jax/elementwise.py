@@ -324,20 +324,6 @@ def _bitcast(l, a, new_dtype):
                               lambda b, x: b.cast("arith.bitcast", x, source, element))
 
 
-@rule("reduce_precision")
-def _reduce_precision(l, a, exponent_bits, mantissa_bits):
-    element = l.result()[2]
-    own = {"f32": (8, 23), "f64": (11, 52), "f16": (5, 10), "bf16": (8, 7)}[element]
-    if (exponent_bits, mantissa_bits) == own:
-        return a
-    narrow = {(8, 7): "bf16", (5, 10): "f16", (8, 23): "f32"}.get((exponent_bits, mantissa_bits))
-    if narrow is None:
-        l.refuse("a precision of %d and %d bits is not supported" % (exponent_bits, mantissa_bits))
-    return l.function.generic(
-        [(a, identity(a.rank))], a.shape, element,
-        lambda b, x: b.cast("arith.extf", b.cast("arith.truncf", x, element, narrow), narrow, element))
-
-
 @rule("stop_gradient", "copy", "copy_p", "pvary", "sharding_constraint", "mesh_cast", "reshard")
 def _identity(l, a, **_):
     return a

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 
 from ..mlir import broadcast_map
+from .control import inline
 from .rules import rule
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -72,16 +73,11 @@ def _clone(l, a):
     return a
 
 
-def _inline(l, function, key_impl, *operands, key_rank=0):
+def _inline(l, function, *operands, key_rank=0):
     """What the generator's own implementation traces to."""
-    shapes = [jax.ShapeDtypeStruct(v.shape, d) for v, d in operands]
     for _ in range(key_rank):
         function = jax.vmap(function)
-    traced = jax.make_jaxpr(function)(*shapes)
-    backward = l.backward
-    results = l.run(traced.jaxpr, [l.constant(c, "random") for c in traced.consts], [v for v, _ in operands])
-    l.backward = backward
-    return l.whole(results[0])
+    return inline(l, function, *operands)
 
 
 def _impl(l, number=0):
@@ -99,13 +95,13 @@ def _key(a):
 @rule("random_bits")
 def _bits(l, key, bit_width, shape):
     impl = _impl(l)
-    return _inline(l, lambda k: impl.random_bits(k, bit_width, shape), impl, _key(key), key_rank=key.rank - 1)
+    return _inline(l, lambda k: impl.random_bits(k, bit_width, shape), _key(key), key_rank=key.rank - 1)
 
 
 @rule("random_split")
 def _split(l, key, shape):
     impl = _impl(l)
-    return _inline(l, lambda k: impl.split(k, shape), impl, _key(key), key_rank=key.rank - 1)
+    return _inline(l, lambda k: impl.split(k, shape), _key(key), key_rank=key.rank - 1)
 
 
 @rule("random_fold_in")
@@ -115,13 +111,13 @@ def _fold_in(l, key, data):
     shape = l.result()[0]  # One of both may be a scalar.
     key, data = (l.function.generic([(v, reads)], extents, v.element, lambda b, x: x) if v.shape != extents else v
                  for v, reads, extents in ((key, ["d%d" % (len(shape) - 1)], shape), (data, [], shape[:-1])))
-    return _inline(l, lambda k, d: impl.fold_in(k, d.astype("uint32")), impl, _key(key), (data, dtype),
+    return _inline(l, lambda k, d: impl.fold_in(k, d.astype("uint32")), _key(key), (data, dtype),
                    key_rank=data.rank)
 
 
 @rule("random_seed")
 def _seed(l, seeds, impl):
-    return _inline(l, lambda s: impl.seed(s), impl, (seeds, l.eqn.invars[0].aval.dtype), key_rank=seeds.rank)
+    return _inline(l, lambda s: impl.seed(s), (seeds, l.eqn.invars[0].aval.dtype), key_rank=seeds.rank)
 
 
 @rule("random_gamma")
@@ -134,4 +130,4 @@ def _gamma(l, key, a, log_space):
         return random_gamma_p.impl(jax.random.wrap_key_data(words, impl="threefry2x32"), a, log_space=log_space,
                                    use_vmap=True)
 
-    return _inline(l, sample, impl, _key(key), (a, l.eqn.invars[1].aval.dtype))
+    return _inline(l, sample, _key(key), (a, l.eqn.invars[1].aval.dtype))

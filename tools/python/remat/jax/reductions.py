@@ -229,11 +229,24 @@ def _sort(l, *operands, dimension, num_keys, is_stable):
     return [take_along(l, operand, order, dimension) for operand in operands]
 
 
-@rule("top_k")
-def _top_k(l, a, k, **params):
-    dim = params.get("axis", params.get("dimension", -1)) % a.rank
-    order = order_of(l, places_of(l, [a], [l.aval()[1]], dim, True), dim)
+def _first(l, a, k, dim, largest):
+    """The largest or least elements and their places, the first one first."""
+    order = order_of(l, places_of(l, [a], [l.aval()[1]], dim, largest), dim)
     shape = list(a.shape)
     shape[dim] = k
     order = l.function.slice(order, [0] * a.rank, shape, [1] * a.rank)
     return [take_along(l, a, order, dim), change(l, order, np.dtype("int64"), l.result(1)[1])]
+
+
+@rule("top_k")
+def _top_k(l, a, k, **params):
+    return _first(l, a, k, params.get("axis", params.get("dimension", -1)) % a.rank, True)
+
+
+@rule("approx_top_k")
+def _approx_top_k(l, a, k, reduction_dimension, is_max_k, **_):
+    """As JAX on a CPU: the exact ones."""
+    dim = reduction_dimension % a.rank
+    if l.result()[0][dim] != k:
+        l.refuse("aggregate_to_topk=False is not supported")
+    return _first(l, a, k, dim, is_max_k)

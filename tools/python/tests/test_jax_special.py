@@ -1,0 +1,110 @@
+"""Special functions of JAX, and rounding to fewer bits: values and derivatives are those of JAX.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import unittest
+import warnings
+
+try:
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    import remat.jax as rj
+    from jax import lax
+except ImportError:
+    jax = None
+
+
+@unittest.skipIf(jax is None, "JAX is not installed")
+class SpecialTest(unittest.TestCase):
+    def check(self, function, *args, tolerance=1e-10, gradient=True):
+        """Values, and the gradient with respect to the last argument, in f64."""
+        with jax.enable_x64(True):
+            args = [jnp.asarray(a, "f8") for a in args]
+            for f in [function] + [jax.grad(lambda *a: jnp.sum(function(*a)), len(args) - 1)] * gradient:
+                expected = np.asarray(jax.jit(f)(*args))
+                found = np.asarray(rj.compile(f, differentiate=False, threads=1)(*args))
+                np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+    def setUp(self):
+        random = np.random.default_rng(0)
+        self.a, self.x = random.uniform(0.1, 20, 40), random.uniform(0.05, 30, 40)
+
+    def test_incomplete_gamma_and_beta_functions(self):
+        edges = [0, 1, -1, 0, 2, np.nan, 1, 3], [0, 0, 1, 2, -1, 1, np.inf, np.nan]
+        for f in (lax.igamma, lax.igammac):
+            self.check(f, self.a, self.x)
+            self.check(lambda x, a: f(a, x), self.x, self.a)
+            self.check(f, *edges)
+        self.check(lambda x: lax.betainc(2.0, 3.0, x), self.x / 31)
+        self.check(lax.betainc, self.a, self.x, self.x / 31)
+
+    def test_zeta_and_polygamma(self):
+        self.check(lax.zeta, self.a + 1.05, self.x, gradient=False)
+        self.check(lax.zeta, [1, 0.5, 2, 3, 2, 2.5, 4, 3, 2], [1, 1, 0, -1, -1.5, -1.5, np.nan, -2.5, 1e10],
+                   gradient=False)
+        order = np.arange(40) % 5
+        self.check(lambda x: lax.polygamma(order.astype("f8"), x), self.x)
+        orders, places = [0, 1, 2, 1.5, -1, 3, 0, 1, 20], [0.3, 0, -1, 2, 1, -1.5, -2.2, np.inf, 1]
+        self.check(lambda x: lax.polygamma(jnp.asarray(orders), x), places)
+
+    def test_bessel_functions(self):
+        edges = [0, -0.0, 8, -8, np.inf, np.nan, 1e-30, 600]
+        for f in (lax.bessel_i0e, lax.bessel_i1e):
+            self.check(f, self.x - 10)
+            self.check(f, edges)
+
+    def test_narrow_numbers(self):
+        for dtype in ("f4", "f2", jnp.bfloat16):
+            a, x = jnp.asarray(self.a, dtype), jnp.asarray(self.x, dtype)
+
+            def f(a, x):
+                return [lax.igamma(a, x), lax.zeta(a + 1.5, x), lax.polygamma(jnp.ones_like(x), x), lax.bessel_i1e(x)]
+
+            for found, expected in zip(rj.compile(f, differentiate=False)(a, x), f(a, x)):
+                self.assertEqual(found.dtype, expected.dtype)
+                error = 1e-4 if dtype == "f4" else 4 * float(jnp.finfo(dtype).eps)
+                np.testing.assert_allclose(np.asarray(found, "f8"), np.asarray(expected, "f8"), rtol=error)
+
+    def test_rounding_to_fewer_bits(self):
+        random = np.random.default_rng(1)
+        # Among them are halves, the least and the largest numbers of narrow types, and what is beside these.
+        x = np.concatenate([random.standard_normal(50), 10.0 ** random.integers(-12, 12, 60) * random.standard_normal(
+            60), [0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 65504, 65519, 65520, 6.1e-5, 6.09e-5, 5.9e-8, 448, 1.9999999]])
+        for dtype, formats in (("f4", ((5, 10), (8, 7), (4, 3), (5, 2), (8, 20), (8, 0))), ("f2", ((5, 2), (4, 3))),
+                               (jnp.bfloat16, ((8, 3), (5, 2)))):
+            for exponent, mantissa in formats:
+                round_ = lambda x: lax.reduce_precision(x, exponent, mantissa)
+                given = jnp.asarray(x, dtype)
+                found = rj.compile(round_, differentiate=False)(given)
+                np.testing.assert_array_equal(np.asarray(found, "f8"), np.asarray(jax.jit(round_)(given), "f8"))
+
+    def test_approximate_extrema_are_exact(self):
+        x = np.random.default_rng(2).standard_normal((4, 9)).astype("f4")
+
+        def f(x):
+            return lax.approx_max_k(x, 3), lax.approx_min_k(x, 2, reduction_dimension=0)
+
+        for found, expected in zip(*map(jax.tree_util.tree_leaves, (rj.compile(f, differentiate=False)(x), f(x)))):
+            np.testing.assert_array_equal(found, expected)
+
+    def test_debugging_is_left_out_with_a_warning(self):
+        seen = []
+
+        def f(x):
+            jax.debug.callback(seen.append, x.sum())
+            jax.debug.print("{}", x)
+            return (x * x).sum()
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            _, gradient = rj.compile(f)(jnp.arange(3.0))
+        np.testing.assert_array_equal(gradient, [0, 2, 4])
+        texts = [str(w.message) for w in caught if "left out" in str(w.message)]
+        self.assertEqual(len(texts), 2)
+        self.assertTrue(all("test_jax_special.py:" in text for text in texts), texts)
+
+
+if __name__ == "__main__":
+    unittest.main()
