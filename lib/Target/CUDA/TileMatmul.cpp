@@ -10,15 +10,18 @@
 
 #include "NestEmitter.h"
 #include "RowEmitter.h"
+#include "VectorAccess.h"
 #include "WarpOps.h"
 
 #include "remat/Codegen/IndexArithmetic.h"
 #include "remat/Codegen/Reduction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace remat;
@@ -29,8 +32,33 @@ static Type getElementType(const TileMatrix &matrix) {
   return cast<MemRefType>(matrix.buffer.getType()).getElementType();
 }
 
-/// Rows of the result that a thread of the multiply-add units takes.
-static constexpr int64_t scalarRows = 4;
+/// Whether `count` elements that follow each other along one side of a matrix,
+/// from a multiple of as many on, are so in memory, at a multiple of as many,
+/// wherever the tile is. The strides are those of this side and of the other.
+static bool isInVectors(const TileMatrix &matrix, int64_t stride, int64_t other,
+                        int64_t count, const LoopNest &nest,
+                        const KernelContext &kernel) {
+  if (stride != 1 || other % count != 0)
+    return false;
+  for (const Access &access : nest.inputs) {
+    if (kernel.buffers.lookup(access.root) != matrix.buffer)
+      continue;
+    // Of inside buffers, the row of the tile is subtracted, times its stride.
+    if (access.offset % count != 0 || access.nonlinear ||
+        !isWholeVectors(access.root, count))
+      return false;
+    unsigned single = 0;
+    for (int64_t coefficient : access.coefficients)
+      single += coefficient % count != 0;
+    if (single > 1)
+      return false;
+  }
+  return true;
+}
+
+/// Rows of the result that a thread of the multiply-add units takes, and terms
+/// that it loads at once.
+static constexpr int64_t scalarRows = 4, scalarTerms = 4;
 
 /// Where the columns end that are there.
 static Value emitColumnEnd(OpBuilder &builder, Location loc,
@@ -51,14 +79,13 @@ static int64_t chooseColumns(const TileMatmul &p, int64_t threads) {
 
 namespace {
 
-/// Each thread has some rows of some columns in registers, and neighbouring
-/// threads have neighbouring columns. Terms are added in order.
+/// Each thread has some rows of some columns in registers. Neighbouring threads
+/// have neighbouring columns, or groups of these where they are loaded so.
+/// Terms are added in order.
 class ScalarMatmul : IndexArithmetic {
 public:
   ScalarMatmul(LaunchBuilder &launch, Location loc, const TileMatmul &p,
-               Value isFirst)
-      : IndexArithmetic(launch.builder, loc), launch(launch), p(p),
-        isFirst(isFirst), width(chooseColumns(p, launch.threads)) {}
+               const LoopNest &nest, bool isWhole, Value isFirst);
   void emit();
 
 private:
@@ -66,16 +93,26 @@ private:
     return add(matrix.base,
                add(mul(row, matrix.row), mul(column, matrix.column)));
   }
+  /// What one load has of a factor: an element, terms of a row or column, or a
+  /// term of neighbouring rows or columns.
+  enum Form { Single, Terms, Lines };
+
   Value load(const TileMatrix &matrix, Value row, Value column);
+  SmallVector<Value> loadLines(const TileMatrix &matrix, Form form,
+                               ArrayRef<Value> lines, bool linesAreRows,
+                               Value k, int64_t terms);
   void findElements(Value number, int64_t groups);
   SmallVector<Value> emitStarts();
-  SmallVector<Value> emitTerms(Value k, ValueRange sums);
+  SmallVector<Value> emitTerms(Value k, int64_t terms, ValueRange sums);
+  SmallVector<Value> emitLoop(Value begin, Value end, int64_t terms,
+                              ValueRange sums);
   void emitStores(ValueRange sums);
 
   LaunchBuilder &launch;
   const TileMatmul &p;
   const Value isFirst;
   const int64_t width;
+  Form formOfA = Single, formOfB = Single;
   /// Where the thread's elements are, and whether they exist. Rows and columns
   /// behind the end repeat the last one.
   SmallVector<Value> rows, columns, isRow, isColumn;
@@ -83,10 +120,67 @@ private:
 
 } // namespace
 
+ScalarMatmul::ScalarMatmul(LaunchBuilder &launch, Location loc,
+                           const TileMatmul &p, const LoopNest &nest,
+                           bool isWhole, Value isFirst)
+    : IndexArithmetic(launch.builder, loc), launch(launch), p(p),
+      isFirst(isFirst), width(chooseColumns(p, launch.threads)) {
+  auto isLoaded = [&](const TileMatrix &matrix, int64_t stride, int64_t other,
+                      int64_t count = scalarTerms) {
+    return isInVectors(matrix, stride, other, count, nest, launch.context);
+  };
+  // Where terms are rows, which begin at those of the block.
+  if (matchPattern(p.kBegin, m_Zero()) ||
+      (isWhole && p.maxK % scalarTerms == 0)) {
+    if (isLoaded(p.a, p.a.column, p.a.row))
+      formOfA = Terms;
+    if (isLoaded(p.b, p.b.row, p.b.column))
+      formOfB = Terms;
+  }
+  // Lines that do not exist repeat the last one, which is no neighbour.
+  if (isWhole && p.maxM % scalarRows == 0 && isLoaded(p.a, p.a.row, p.a.column))
+    formOfA = Lines;
+  if ((isWhole || !p.nEnd) && width > 1 && p.n % width == 0 &&
+      isLoaded(p.b, p.b.column, p.b.row, width))
+    formOfB = Lines;
+}
+
 Value ScalarMatmul::load(const TileMatrix &matrix, Value row, Value column) {
   Value value = memref::LoadOp::create(builder, loc, matrix.buffer,
                                        getAddress(matrix, row, column));
   return convertFloat(builder, loc, value, builder.getF32Type());
+}
+
+/// Elements of a factor as f32: of each of its lines, so many terms.
+SmallVector<Value> ScalarMatmul::loadLines(const TileMatrix &matrix, Form form,
+                                           ArrayRef<Value> lines,
+                                           bool linesAreRows, Value k,
+                                           int64_t terms) {
+  if (terms == 1)
+    form = form == Terms ? Single : form;
+  SmallVector<Value> loaded(lines.size() * terms);
+  auto loadFrom = [&](Value line, Value term, int64_t count) {
+    SmallVector<Value> values =
+        loadVector(builder, loc, count, getElementType(matrix), matrix.buffer,
+                   linesAreRows ? getAddress(matrix, line, term)
+                                : getAddress(matrix, term, line));
+    for (Value &value : values)
+      value = convertFloat(builder, loc, value, builder.getF32Type());
+    return values;
+  };
+  auto getTerm = [&](int64_t t) { return t == 0 ? k : add(k, index(t)); };
+  if (form == Lines) {
+    for (int64_t t = 0; t < terms; ++t)
+      for (auto [line, value] :
+           llvm::enumerate(loadFrom(lines.front(), getTerm(t), lines.size())))
+        loaded[line * terms + t] = value;
+    return loaded;
+  }
+  for (auto [number, line] : llvm::enumerate(lines))
+    for (int64_t t = 0; t < terms; t += form == Terms ? terms : 1)
+      llvm::copy(loadFrom(line, getTerm(t), form == Terms ? terms : 1),
+                 loaded.begin() + number * terms + t);
+  return loaded;
 }
 
 void ScalarMatmul::findElements(Value number, int64_t groups) {
@@ -100,12 +194,17 @@ void ScalarMatmul::findElements(Value number, int64_t groups) {
   for (int64_t r = 0; r < scalarRows; ++r) {
     Value row = add(first, index(r));
     isRow.push_back(isBelow(row, p.mEnd));
-    rows.push_back(arith::MinSIOp::create(builder, loc, row, lastRow));
+    rows.push_back(formOfA == Lines
+                       ? row
+                       : arith::MinSIOp::create(builder, loc, row, lastRow));
   }
   for (int64_t c = 0; c < width; ++c) {
-    Value mine = add(column, index(c * groups));
+    Value mine = formOfB == Lines ? add(mul(column, width), index(c))
+                                  : add(column, index(c * groups));
     isColumn.push_back(isBelow(mine, columnEnd));
-    columns.push_back(arith::MinSIOp::create(builder, loc, mine, lastColumn));
+    columns.push_back(formOfB == Lines ? mine
+                                       : arith::MinSIOp::create(
+                                             builder, loc, mine, lastColumn));
   }
 }
 
@@ -123,21 +222,45 @@ SmallVector<Value> ScalarMatmul::emitStarts() {
   return sums;
 }
 
-SmallVector<Value> ScalarMatmul::emitTerms(Value k, ValueRange sums) {
-  SmallVector<Value> factors, updated;
-  for (Value column : columns)
-    factors.push_back(load(p.b, k, column));
-  for (Value row : rows) {
-    Value a = load(p.a, row, k);
-    for (Value b : factors) {
-      Value term = arith::MulFOp::create(builder, loc, a, b,
-                                         arith::FastMathFlags::contract);
-      updated.push_back(arith::AddFOp::create(builder, loc,
-                                              sums[updated.size()], term,
-                                              arith::FastMathFlags::contract));
+SmallVector<Value> ScalarMatmul::emitTerms(Value k, int64_t terms,
+                                           ValueRange sums) {
+  SmallVector<Value> a = loadLines(p.a, formOfA, rows, true, k, terms),
+                     b = loadLines(p.b, formOfB, columns, false, k, terms);
+  SmallVector<Value> updated(sums);
+  for (int64_t t = 0; t < terms; ++t)
+    for (auto [number, sum] : llvm::enumerate(updated)) {
+      Value term = arith::MulFOp::create(
+          builder, loc, a[number / width * terms + t],
+          b[number % width * terms + t], arith::FastMathFlags::contract);
+      sum = arith::AddFOp::create(builder, loc, sum, term,
+                                  arith::FastMathFlags::contract);
     }
-  }
   return updated;
+}
+
+SmallVector<Value> ScalarMatmul::emitLoop(Value begin, Value end, int64_t terms,
+                                          ValueRange sums) {
+  auto loop = scf::ForOp::create(builder, loc, begin, end, index(terms), sums);
+  // There is enough to do in one iteration, and no room for factors of several.
+  // The name is that of the annotation on LLVM's branches.
+  loop->setAttr("loop_annotation",
+                LLVM::LoopAnnotationAttr::get(
+                    builder.getContext(), /*disableNonforced=*/{},
+                    /*vectorize=*/{},
+                    /*interleave=*/{},
+                    LLVM::LoopUnrollAttr::get(builder.getContext(),
+                                              builder.getBoolAttr(true), {}, {},
+                                              {}, {}, {}, {}),
+                    {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> updated(loop.getRegionIterArgs());
+  for (int64_t t = 0; t < terms; t += scalarTerms)
+    updated = emitTerms(t == 0 ? loop.getInductionVar()
+                               : add(loop.getInductionVar(), index(t)),
+                        std::min(terms, scalarTerms), updated);
+  scf::YieldOp::create(builder, loc, updated);
+  return SmallVector<Value>(loop.getResults());
 }
 
 void ScalarMatmul::emitStores(ValueRange sums) {
@@ -162,16 +285,12 @@ void ScalarMatmul::emit() {
   findElements(number, groups);
   // The first row exists, or none does.
   openIf(builder, loc, isRow.front());
-  auto loop = scf::ForOp::create(builder, loc, p.kBegin, p.kEnd, index(1),
-                                 emitStarts());
-  {
-    OpBuilder::InsertionGuard inner(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(
-        builder, loc,
-        emitTerms(loop.getInductionVar(), loop.getRegionIterArgs()));
-  }
-  emitStores(loop.getResults());
+  Value size = arith::SubIOp::create(builder, loc, p.kEnd, p.kBegin, nsw);
+  const int64_t terms = width < scalarRows ? 2 * scalarTerms : scalarTerms;
+  Value rest = arith::RemSIOp::create(builder, loc, size, index(terms));
+  Value middle = arith::SubIOp::create(builder, loc, p.kEnd, rest, nsw);
+  SmallVector<Value> sums = emitLoop(p.kBegin, middle, terms, emitStarts());
+  emitStores(emitLoop(middle, p.kEnd, 1, sums));
 }
 
 namespace {
@@ -336,44 +455,21 @@ void TensorCoreMatmul::emit() {
   });
 }
 
-/// Whether two terms that follow each other from an even one on are a word of
-/// memory, wherever the tile is.
-static bool isInPairs(const TileMatrix &matrix, int64_t lineStride,
-                      int64_t termStride, const LoopNest &nest,
-                      const KernelContext &kernel) {
-  if (termStride != 1 || lineStride % 2 != 0)
-    return false;
-  for (const Access &access : nest.inputs) {
-    if (kernel.buffers.lookup(access.root) != matrix.buffer)
-      continue;
-    // Of inside buffers, the row of the tile is subtracted, times its stride.
-    if (access.offset % 2 != 0 || access.nonlinear ||
-        !isWholeVectors(access.root, 2))
-      return false;
-    unsigned odd = 0;
-    for (int64_t coefficient : access.coefficients)
-      odd += coefficient % 2 != 0;
-    if (odd > 1)
-      return false;
-  }
-  return true;
-}
-
 void remat::cuda::emitTileMatmul(LaunchBuilder &launch, Location loc,
                                  const TileMatmul &p, const LoopNest &nest,
                                  bool isWhole, Value isFirst) {
   Type type = getElementType(p.a);
   if ((!type.isBF16() && !type.isF16()) || getElementType(p.b) != type)
-    return ScalarMatmul(launch, loc, p, isFirst).emit();
+    return ScalarMatmul(launch, loc, p, nest, isWhole, isFirst).emit();
   auto isReducedInPart = [](const Loop &loop) {
     return loop.isReduction && (loop.begin || loop.end);
   };
   bool hasWholeTerms = p.maxK % coreTerms == 0 &&
                        (isWhole || llvm::none_of(nest.loops, isReducedInPart));
   TensorCoreMatmul(launch, loc, p, isFirst,
-                   hasWholeTerms && isInPairs(p.a, p.a.row, p.a.column, nest,
-                                              launch.context),
-                   hasWholeTerms && isInPairs(p.b, p.b.column, p.b.row, nest,
-                                              launch.context))
+                   hasWholeTerms && isInVectors(p.a, p.a.column, p.a.row, 2,
+                                                nest, launch.context),
+                   hasWholeTerms && isInVectors(p.b, p.b.row, p.b.column, 2,
+                                                nest, launch.context))
       .emit();
 }
