@@ -2,7 +2,8 @@
 # Checks and measures steps on a machine with a GPU. Nothing is built there: what it needs is packed here.
 #
 #   tools/bench/gpu.sh export DIR [MODEL...]       writes the models that are compared with PyTorch (default: GPT-2 124M
-#                                                  on 16 x 1024 tokens and ResNet-50 on 256 images, both in bf16)
+#                                                  on 16 x 1024 tokens and ResNet-50 on 256 images, both in bf16); the
+#                                                  model `kernels` is all kernels that are bound by memory
 #   tools/bench/gpu.sh pack BUILD DIR [MODEL...] [--timed=FILE.mlir...]
 #                                                  compiles the models (default: all in test/Inputs/models that have a
 #                                                  manifest and run in seconds) for several budgets into DIR, and those

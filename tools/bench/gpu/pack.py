@@ -35,6 +35,8 @@ def pack_model(binary, model, directory, is_timed):
     expected = os.path.join(directory, name, "expected")
     os.makedirs(expected)
     shutil.copy(manifest, os.path.join(directory, name, "manifest.json"))
+    with open(manifest) as file:
+        moved = json.load(file).get("moved_bytes")
     given = [model, "--manifest=" + manifest]
     if not is_timed:
         call(os.path.join(binary, "remat-run"), *given, "--outputs=" + expected)
@@ -54,8 +56,10 @@ def pack_model(binary, model, directory, is_timed):
         return {"budget": budget, "library": path, "planned_peak_bytes": peak}
 
     with ThreadPoolExecutor() as pool:
-        steps = [step for step in pool.map(pack_step, TIMED_BUDGETS if is_timed else BUDGETS) if step]
-    return {"name": name, "timed": is_timed, "results": results, "steps": steps}
+        # Nothing of a single kernel is kept.
+        budgets = ["100%"] if moved else TIMED_BUDGETS if is_timed else BUDGETS
+        steps = [step for step in pool.map(pack_step, budgets) if step]
+    return {"name": name, "timed": is_timed, "moved_bytes": moved, "results": results, "steps": steps}
 
 
 def main():

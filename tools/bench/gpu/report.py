@@ -130,6 +130,8 @@ def time_model(directory, model, scratch):
                             (what, record["measured_peak_bytes"], step["planned_peak_bytes"]))
         profiled, error = run_step(directory, model, step, results, "--on-device", "--profile", "--runs=2")
         record["entries"] = profiled["entries"] if profiled else error
+        if profiled and model["moved_bytes"]:
+            record["bytes_per_second"] = model["moved_bytes"] / (sum(time for _, time in profiled["entries"]) * 1e-9)
         records.append(record)
         shutil.rmtree(results)
     return records, failures
@@ -190,9 +192,11 @@ def main():
         if "run_ms" in record:
             error = "  error %.1e" % record["error_to_cpu"] if "error_to_cpu" in record else ""
             degraded = record["degraded_calls"]
-            without = "  %d convolutions without cuDNN's plans" % degraded if degraded else ""
+            notes = "  %d convolutions without cuDNN's plans" % degraded if degraded else ""
+            if "bytes_per_second" in record:
+                notes += "  %.2f TB/s" % (record["bytes_per_second"] / 1e12)
             print("%-20s %-22s peak %12d  %9.3f ms%s%s" % (record["model"], record["budget"],
-                  record["measured_peak_bytes"], min(record["run_ms"]), error, without))
+                  record["measured_peak_bytes"], min(record["run_ms"]), error, notes))
     for record in report["torch"]:
         if "run_ms" in record:
             print("%-20s %-22s peak %12d  %9.3f ms" %

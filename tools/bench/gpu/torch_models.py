@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The models that steps are compared with PyTorch on, as PyTorch modules.
 
-usage: torch_models.py export DIR [MODEL...]    writes DIR/MODEL.mlir and its manifest (needs torch and the package remat)
+usage: torch_models.py export DIR [MODEL...]    writes DIR/MODEL.mlir and its manifest (needs torch and the package remat);
+                                                the model `kernels` is all that are bound by memory, one kernel in each
        torch_models.py measure MODEL [VARIANT...]  runs steps on the GPU, one line of JSON for each variant (needs torch)
 
 The module's parameters are arguments of the exported function, and the manifest says how their elements are made, so that
@@ -9,10 +10,13 @@ no weights are stored. Variants are eager, compiled, compiled with a budget for 
 each block. Each runs in a process of its own, as peak bytes count what a process has allocated. They are compiled at the
 same time and measured one after the other.
 """
-import json, os, subprocess, sys, time
+import json, os, subprocess, sys, time, warnings
 
 BUDGETS = {"compiled": None, "compiled-0.6": 0.6, "compiled-0.3": 0.3}
 VARIANTS = ["eager", "checkpointed", *BUDGETS, "compiled-checkpointed"]
+KERNEL_VARIANTS = ["eager", "compiled"]
+# What a kernel that is bound by memory reads and writes.
+KERNEL_BYTES = 1 << 30
 WARMUP, RUNS = 3, 20
 
 
@@ -104,6 +108,32 @@ def define_models():
                 x = checkpoint(block, x, use_reentrant=False) if self.checkpoints else block(x)
             return F.cross_entropy(self.classes(x.mean((2, 3))).float(), targets)
 
+    class Kernel(nn.Module):
+        """A function of tensors, of which nothing is differentiated."""
+
+        def __init__(self, function):
+            super().__init__()
+            self.function = function
+
+        def forward(self, *tensors):
+            return self.function(*tensors)
+
+    def kernels(dtype):
+        """By name: a function, how many tensors it reads and writes, and the elements of a row of them."""
+        found = {"1": (lambda x: x * 2, 1, 1, 4096), "2": (lambda x, y: x + y, 2, 1, 4096),
+                 "3": (lambda x, y, z: x * y + z, 3, 1, 4096)}
+        for size in 768, 4096:
+            found["row_sums_%d" % size] = (lambda x: x.sum(1), 1, 0, size)
+            found["column_sums_%d" % size] = (lambda x: x.sum(0), 1, 0, size)
+        for size in 768, 1024, 4096:
+            found["layernorm_%d" % size] = (lambda x, size=size: F.layer_norm(x, (size,)), 1, 1, size)
+        for size in 1024, 4096, 50257:
+            found["softmax_%d" % size] = (lambda x: F.softmax(x, -1), 1, 1, size)
+        for name, (function, reads, writes, size) in found.items():
+            rows = KERNEL_BYTES // ((reads + writes) * size * dtype.itemsize)
+            yield "kernel_" + name, (lambda function=function: Kernel(function), dtype,
+                                     [(dtype, [rows, size], None)] * reads)
+
     def ids(batch, length, vocabulary):
         return [(torch.int64, [batch, length], vocabulary)] * 2
 
@@ -116,6 +146,7 @@ def define_models():
         models["gpt2_small" + suffix] = (lambda: Gpt2(256, 64, 64, 4, 2), dtype, ids(2, 64, 256))
         models["resnet50_256" + suffix] = (lambda: ResNet(), dtype, images(256, 224, 1000, dtype))
         models["resnet_small" + suffix] = (lambda: ResNet((1, 1), 10), dtype, images(2, 32, 10, dtype))
+        models.update((name + (suffix or "_f32"), kernel) for name, kernel in kernels(dtype))
     return models
 
 
@@ -145,8 +176,10 @@ def export(name, directory):
     from remat.files import write_files
     make, dtype, data = find_model(name)
     module = make().to(dtype)
-    given = [torch.zeros(shape, dtype=kind) for kind, shape, _ in data]
-    exported = remat.torch.export(module, given)
+    given = [torch.zeros(1, dtype=kind).expand(shape) for kind, shape, _ in data]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the model has no parameters")
+        exported = remat.torch.export(module, given)
     manifest = exported.manifest(name, None)
     kinds = iter(data)
     for seed, argument in enumerate(manifest["args"], 1):
@@ -157,6 +190,10 @@ def export(name, directory):
                 {"kind": "uniform", "seed": seed, "lo": -1.0, "hi": 1.0}
         else:
             argument["fill"] = make_fill(argument["name"], argument["shape"], seed)
+    if name.startswith("kernel_"):
+        with torch.device("meta"):
+            tensors = [torch.empty(shape, dtype=kind) for kind, shape, _ in data]
+        manifest["moved_bytes"] = sum(tensor.nbytes for tensor in [*tensors, module(*tensors)])
     paths = [os.path.join(directory, name + ending) for ending in (".mlir", ".json")]
     write_files(zip(paths, (exported.text, json.dumps(manifest) + "\n")))
     print("%s: %d arguments" % (name, len(manifest["args"])))
@@ -184,7 +221,9 @@ def measure(name, variant):
     def step():
         for parameter in module.parameters():
             parameter.grad = None
-        call(*given).backward()
+        result = call(*given)
+        if result.requires_grad:
+            result.backward()
 
     for _ in range(WARMUP):
         step()
@@ -223,12 +262,14 @@ def main():
     if command == "export" and rest:
         os.makedirs(rest[0], exist_ok=True)
         for name in rest[1:] or ["gpt2_124m_16_bf16", "resnet50_256_bf16"]:
-            export(name, rest[0])
+            for model in [m for m in define_models() if m.startswith("kernel_")] if name == "kernels" else [name]:
+                export(model, rest[0])
     elif command == "measure" and rest:
         unknown = [variant for variant in rest[1:] if variant not in VARIANTS]
         if unknown:
             sys.exit("unknown variant '%s', expected one of: %s" % (unknown[0], ", ".join(VARIANTS)))
-        for record in measure_all(rest[0], rest[1:] or VARIANTS):
+        variants = KERNEL_VARIANTS if rest[0].startswith("kernel_") else VARIANTS
+        for record in measure_all(rest[0], rest[1:] or variants):
             print(json.dumps(record), flush=True)
     elif command == "measure-one" and len(rest) == 2:
         print(json.dumps(measure(*rest)))
