@@ -351,28 +351,31 @@ Expected<Explanation> explain(const Problem &problem, const Plan &plan) {
 // Output
 //===----------------------------------------------------------------------===//
 
+json::Object toJson(const ValueExplanation &entry) {
+  return json::Object{{"decision", stringify(entry.decision)},
+                      {"bytes", entry.bytes},
+                      {"recomputed", entry.recomputed},
+                      {"absorbed", entry.absorbed},
+                      {"reloaded", entry.reloaded},
+                      {"unpacked", entry.unpacked},
+                      {"byte_time", entry.byteTime},
+                      {"save_all_byte_time", entry.saveAllByteTime},
+                      {"cost", entry.cost},
+                      {"transfer_time", entry.transferTime},
+                      {"cost_if_dropped", entry.costIfDropped},
+                      {"byte_time_if_kept", entry.byteTimeIfKept},
+                      {"forced_by", entry.forcedBy}};
+}
+
 json::Value toJson(const Problem &problem, const Explanation &explanation,
                    ArrayRef<int64_t> valueNodes) {
   json::Array values;
   for (const ValueExplanation &entry : explanation.values) {
     const Value &value = problem.values[entry.value];
-    json::Object object{
-        {"id", valueNodes.empty() ? entry.value : valueNodes[entry.value]},
-        {"value", value.name},
-        {"decision", stringify(entry.decision)},
-        {"bytes", entry.bytes},
-        {"recomputed", entry.recomputed},
-        {"absorbed", entry.absorbed},
-        {"reloaded", entry.reloaded},
-        {"unpacked", entry.unpacked},
-        {"byte_time", entry.byteTime},
-        {"save_all_byte_time", entry.saveAllByteTime},
-        {"cost", entry.cost},
-        {"transfer_time", entry.transferTime},
-        {"cost_if_dropped", entry.costIfDropped},
-        {"byte_time_if_kept", entry.byteTimeIfKept},
-        {"policy", stringify(value.policy)},
-        {"forced_by", entry.forcedBy}};
+    json::Object object = toJson(entry);
+    object["id"] = valueNodes.empty() ? entry.value : valueNodes[entry.value];
+    object["value"] = value.name;
+    object["policy"] = stringify(value.policy);
     if (value.producer != noOp)
       object["op"] = problem.ops[value.producer].name;
     values.push_back(std::move(object));

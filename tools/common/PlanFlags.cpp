@@ -11,6 +11,7 @@
 #include "remat/Cost/CostFile.h"
 #include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
+#include "remat/Pipelines/LoopDecisions.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
@@ -74,7 +75,8 @@ bool PlanFlags::showsProgress() const {
 
 Error PlanFlags::explainPlan(const planning::Problem &problem,
                              const planning::Plan &plan, PlanDetails &details,
-                             StringRef costUnit) const {
+                             StringRef costUnit,
+                             ArrayRef<TaskDecision> decisions) const {
   if (!explain)
     return Error::success();
   Expected<planning::Explanation> explanation =
@@ -84,6 +86,7 @@ Error PlanFlags::explainPlan(const planning::Problem &problem,
   details.explanation = std::move(*explanation);
   details.problem = problem;
   details.costUnit = costUnit.str();
+  details.decisions = decisions.vec();
   return Error::success();
 }
 
@@ -110,15 +113,20 @@ void PlanDetails::addTo(json::Object &object,
                                   {"source", linkSource}};
   if (frontier)
     object["frontier"] = planning::toJson(*frontier);
-  if (explanation)
-    object["explanation"] = planning::toJson(problem, *explanation, valueNodes);
+  if (!explanation)
+    return;
+  json::Value values = planning::toJson(problem, *explanation, valueNodes);
+  addLoopDecisions(decisions, *values.getAsArray());
+  object["explanation"] = std::move(values);
 }
 
 void PlanDetails::print(raw_ostream &os) const {
   if (frontier)
     planning::print(*frontier, os);
-  if (explanation)
+  if (explanation) {
     planning::print(problem, *explanation, os, costUnit);
+    printLoopDecisions(decisions, os);
+  }
 }
 
 //===----------------------------------------------------------------------===//

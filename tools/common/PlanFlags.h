@@ -30,6 +30,8 @@ struct PlanDetails {
   /// Those of the frontier, if a report is to show them.
   std::vector<GraphPlan> frontierPlans;
   std::optional<planning::Explanation> explanation;
+  /// Of a model, with those inside of its loops.
+  std::vector<TaskDecision> decisions;
   /// What the explanation is of, and the unit of its costs.
   planning::Problem problem;
   std::string costUnit;
@@ -71,7 +73,8 @@ public:
   /// in nanoseconds, those of an instance in whatever it has.
   llvm::Error explainPlan(const planning::Problem &problem,
                           const planning::Plan &plan, PlanDetails &details,
-                          llvm::StringRef costUnit = "ns") const;
+                          llvm::StringRef costUnit = "ns",
+                          llvm::ArrayRef<TaskDecision> decisions = {}) const;
 
 private:
   llvm::cl::opt<std::string> frontier;

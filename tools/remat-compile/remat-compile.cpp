@@ -211,11 +211,12 @@ static Error plan(GraphOp &graph, PlanDetails &details, GraphPlan &found) {
       return error;
   }
   PlanTime::Turn turn(time, plan.solver);
-  plan.listsDecisions = options().report.isGiven();
+  plan.listsDecisions = options().report.isGiven() || flags.wantsExplanation();
   if (Error error = planGraph(graph, plan, &found))
     return error;
   details.describeLink(found.problem, options().step);
-  return flags.explainPlan(found.problem, found.solution.plan, details);
+  return flags.explainPlan(found.problem, found.solution.plan, details, "ns",
+                           found.decisions);
 }
 
 /// Describes the placed step of `graph` if a file shows it. A plan that was

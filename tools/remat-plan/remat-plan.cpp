@@ -21,6 +21,7 @@
 #include "common/ReportFlag.h"
 
 #include "remat/Cost/CostFile.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Pipelines/SavedValues.h"
 #include "remat/Pipelines/StepCompiler.h"
@@ -185,10 +186,11 @@ static Error describeStep(const Model &model, PlanOptions plan,
   if (Error error =
           readStoredPlan(formatv("{0}", outcome.schedule).str(), plan))
     return error;
-  plan.listsDecisions = isShown;
+  plan.listsDecisions = isShown || options().plan.wantsExplanation();
   Expected<StepSummary> summary = planModule(*model.module, plan, &found);
   if (!summary)
     return summary.takeError();
+  outcome.details.decisions = found.decisions;
   GraphOp graph = getOnlyGraph(*model.module);
   if (!graph)
     return makeError("could not plan " + options().inputFile);
@@ -226,6 +228,10 @@ static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
                        "model, whose budget bounds the arena");
     Expected<Outcome> outcome =
         planModel(model->graph, plan, options().plan, isShown);
+    // What is decided inside of loops is known where the plan is carried out.
+    bool hasLoops = !findLoopKernels(*model->module).empty();
+    if (options().plan.wantsExplanation() && hasLoops)
+      isDescribed = true;
     if (outcome && outcome->solution && isDescribed)
       if (Error error = describeStep(*model, plan, *outcome))
         return std::move(error);

@@ -96,7 +96,7 @@ static Error plan(mlir::ModuleOp module, StringRef budget, RunReport &report) {
     if (Error error = planning::parseBudget(budget).moveInto(plan.budget))
       return prefixError("--budget", std::move(error));
   bool isShown = options().seeing.getReport().isGiven();
-  plan.listsDecisions = isShown;
+  plan.listsDecisions = isShown || options().plan.wantsExplanation();
   GraphPlan found;
   {
     PlanWatch watch("remat-run", options().plan.showsProgress(),
@@ -118,7 +118,7 @@ static Error plan(mlir::ModuleOp module, StringRef budget, RunReport &report) {
       report.chosen = makePlannedStep(PlanOrigin::Chosen, report.step, found);
   }
   return options().plan.explainPlan(found.problem, found.solution.plan,
-                                    report.details);
+                                    report.details, "ns", found.decisions);
 }
 
 Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,

@@ -75,6 +75,8 @@ llvm::Expected<Explanation> explain(const Problem &problem, const Plan &plan);
 /// are in `unit`; those of an instance have none that is known.
 std::string describe(const ValueExplanation &entry, llvm::StringRef unit = "");
 
+/// {"decision", "bytes", "recomputed", ...}: what was decided of one value.
+llvm::json::Object toJson(const ValueExplanation &entry);
 /// [{"id", "value", "op", "decision", "bytes", "recomputed", ...}, ...]; the
 /// ids are taken from `valueNodes`, one per value, or are the values' own if
 /// that is empty.

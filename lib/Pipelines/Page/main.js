@@ -14,7 +14,7 @@ function drawTilesInside() {
     makeTile(formatBytes(a.peakBytes), `peak of ${a.name}`),
     makeTile(a.runs > 0 ? formatCount(a.runs) : "no limit", "runs in one step, at most"),
     makeTile(formatTime(a.time), "planned time of one run"),
-    makeTile(formatCount(a.countRecomputed()), `of ${formatCount(a.count)} entries run again in each`),
+    makeTile(formatCount(a.countMadeAgain()), `of ${formatCount(a.count)} entries run again in each`),
     makeTile(formatBytes(d3.sum(around, ([, bytes]) => bytes)),
              `read and written around the loop: ${around.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(", ")}`));
 }

@@ -122,7 +122,14 @@ function addHatch(svg, id) {
     .append("line").attr("class", "hatch").attr("x1", 1).attr("x2", 1).attr("y2", 6);
 }
 
-function describePrice(plan) {
+/// What is beside a heading, if there is room for so many letters.
+function describePrice(plan, room) {
+  const price = plan.overhead > 0 ? `${formatPercent(plan.overhead)} time` : "";
+  const whole = describeRuns(plan);
+  return whole.length <= room ? whole : price.length <= room ? price : "";
+}
+
+function describeRuns(plan) {
   const again = plan.countRecomputed();
   const runs = `${formatCount(again)} of ${formatCount(plan.count)} entries run again` +
     (plan.repeatsInLoops ? ", and parts of loops" : "");
@@ -162,9 +169,12 @@ function drawMemory() {
     y.inUnits = d3.scaleLinear([0, most / size], y.range());
     const part = plans.length === 1 ? "" : index === 0 ? "Before: " : "After: ";
     const isStretched = state.axis === "measured" && !plan.measured;
-    drawPlan(svg.append("g"), plan, memoryScale, y, part + plan.title + (isStretched ? "; did not run: planned times" : ""));
+    const heading = part + plan.title + (isStretched ? "; did not run: planned times" : "");
+    drawPlan(svg.append("g"), plan, memoryScale, y, heading);
+    // Letters of a heading are wider.
+    const room = (width - left - right - 20 - heading.length * 7.8) / 6.6;
     svg.append("text").attr("class", "price").attr("x", width - right).attr("y", base - memoryHeight - 14)
-      .attr("text-anchor", "end").text(width > 700 ? describePrice(plan) : "");
+      .attr("text-anchor", "end").text(describePrice(plan, room));
   }
   drawLegend(svg, width);
   drawAxis(svg, memoryScale, height - bottom, state.axis);

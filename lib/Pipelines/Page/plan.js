@@ -204,8 +204,9 @@ class Plan {
 
   /// The name without the type, to be written into a rectangle.
   label(buffer) {
-    const type = this.text("buffers", "type", buffer);
-    const name = this.buffers.name[buffer] >= 0 ? this.text("buffers", "name", buffer).replace(` ${type}`, "")
+    const type = ` ${this.text("buffers", "type", buffer)}`;
+    const own = this.text("buffers", "name", buffer);
+    const name = this.buffers.name[buffer] >= 0 ? (own.endsWith(type) ? own.slice(0, -type.length) : own)
                                                 : this.entryName(this.buffers.birth[buffer]);
     return name.replace(/, (backward|recomputed|update)$/, "");
   }
@@ -271,6 +272,12 @@ class Plan {
 
   countRecomputed() {
     return this.entries.copyOf.filter((original) => original >= 0).length;
+  }
+
+  /// Those that make again what was made before, in an iteration also what the
+  /// loop before it has done.
+  countMadeAgain() {
+    return d3.sum(this.entries.phase, (phase) => this.data.phases[phase] === "recompute");
   }
 
   /// Whether iterations of loops make again what others save.

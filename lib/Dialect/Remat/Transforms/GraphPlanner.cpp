@@ -447,10 +447,11 @@ static std::vector<Residents> findResidents(const GraphLiveness &liveness,
 }
 
 /// What lies in the arena where most is live, each buffer in a line, and those
-/// of equal layers in one.
-static std::string describePeak(GraphOp graph) {
+/// of equal layers in one. `original` is the graph that `graph` is a plan of:
+/// it is in a module, and so knows what its loops run.
+static std::string describePeak(GraphOp graph, GraphOp original) {
   GraphLiveness liveness(graph);
-  TaskNames names(graph);
+  TaskNames names(original);
   GraphLiveness::Peak peak = liveness.peak(MemorySpace::Arena);
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -493,7 +494,7 @@ GraphPlanner::explainSmallest(const planning::PackedPlan &smallest) {
   llvm::Expected<Outcome> outcome = tryOut(smallest.plan, allPackingWork);
   if (!outcome)
     return outcome.takeError();
-  std::string evidence = describePeak(*outcome->graph);
+  std::string evidence = describePeak(*outcome->graph, graph);
   // What a planner proves counts neither packing nor values that lie in other
   // buffers than the arena.
   if (options.reuseResultBuffers)

@@ -95,6 +95,7 @@ llvm::Expected<bool> LoopSearch::addStored(GraphOp graph) {
   if (!plan)
     return plan.takeError();
   best = std::move(*plan);
+  llvm::append_range(bestGraph.decisions, slots.getDecisions());
   return true;
 }
 

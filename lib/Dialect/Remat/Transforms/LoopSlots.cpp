@@ -16,6 +16,7 @@
 #include "SpreadStacks.h"
 #include "remat/Planning/Loops.h"
 #include "remat/Utils/Saturating.h"
+#include "remat/Utils/TypeNames.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -64,6 +65,7 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
     return;
   // What is said of the step's arena is not said of a body's.
   options.solver = given.solver;
+  options.listsDecisions = given.explain || given.listsDecisions;
   options.offload = false;
   timeLimit = given.solver.timeLimitSeconds;
   link = findLink(graph, given);
@@ -111,6 +113,34 @@ static GraphOp takePlan(GraphOp body) {
   return body;
 }
 
+/// Calls what was decided in the body of `loop`, which `task` runs, by the loop
+/// and by what that gets.
+static void nameDecisions(TaskOp task, LoopOp loop,
+                          std::vector<TaskDecision> &decided) {
+  auto graph = task->getParentOfType<GraphOp>();
+  GraphOp body = findBody(loop);
+  std::string loopName = TaskNames(graph).describe(task);
+  SmallVector<ValueName> arguments =
+      ValueNames(graph).nameArguments(task, loop, body);
+  ValueNames names(body, /*gradients=*/{}, arguments);
+  // Numbers may be any, and those of a DenseMap may not.
+  std::map<int64_t, TaskOp> tasks;
+  for (auto inner : body.getOps<TaskOp>())
+    if (!inner.isClone())
+      tasks[inner.getId()] = inner;
+  for (TaskDecision &decision : decided) {
+    decision.loop = loopName;
+    auto found = decision.task ? tasks.find(*decision.task) : tasks.end();
+    if (found == tasks.end())
+      continue;
+    Value result = found->second.getResult(decision.resultNumber);
+    decision.value = names.get(result).name;
+    if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+      decision.value += " " + describeType(type);
+    decision.value += " (task " + std::to_string(*decision.task) + ")";
+  }
+}
+
 /// Lets `task`, which runs a loop, run one whose body has a smaller arena.
 llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
   LoopOp loop = findLoop(task);
@@ -146,7 +176,6 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
   // Numbers are those of tasks in the body, not in the step.
   for (TaskDecision &decision : decided)
     decision.body = smaller.getName().str();
-  llvm::append_range(decisions, std::move(decided));
   symbols.insert(smaller);
   if (failed(reassignBuffers(smaller, module)) || failed(placeGraph(smaller)))
     return llvm::createStringError("a loop's body cannot be placed");
@@ -165,6 +194,10 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
   }
   task.setKernel(changed.getName());
   loop = findLoop(task);
+  if (!decided.empty()) {
+    nameDecisions(task, loop, decided);
+    llvm::append_range(decisions, std::move(decided));
+  }
   int64_t slower = getIterationCost(findBody(loop)) - getIterationCost(body);
   task.setCost(
       addCounts(task.getCost(), multiplyCounts(std::max<int64_t>(slower, 0),

@@ -74,8 +74,9 @@ struct TaskDecision {
   std::optional<int64_t> task;
   unsigned resultNumber;
   planning::ValueExplanation explanation;
-  /// Of a task in the body of a loop, the name of that graph; else "".
-  std::string body = "";
+  /// Of a task in the body of a loop, the name of that graph, and what the loop
+  /// is called by; else "".
+  std::string body = "", loop = "";
 };
 
 /// A plan of a graph, and what is known of the step that runs it.
