@@ -504,6 +504,33 @@ class DropoutTest(unittest.TestCase):
             outs[budget] = out
         torch.testing.assert_close(outs[None], outs["min"])
 
+    def test_draws_of_other_kinds(self):
+        x = torch.linspace(-1, 1, 1000).requires_grad_()
+        draws = {"randperm": lambda x: (torch.randperm(x.shape[0]), x[torch.randperm(x.shape[0])]),
+                 "normal": lambda x: (torch.normal(3.0, 0.5, x.shape) * x.detach().abs(), x),
+                 "rrelu": lambda x: (x.detach(), F.rrelu(x, 0.25, 0.5, training=True))}
+        for name, function in draws.items():
+            with self.subTest(name=name):
+                torch._dynamo.reset()
+                torch.manual_seed(1)
+                first, second = torch.compile(function, backend=rt.backend)(x)
+                gradient, = torch.autograd.grad((second * second).sum() / 2, x)
+                if name == "randperm":
+                    self.assertEqual(sorted(first.tolist()), list(range(1000)))
+                    self.assertNotEqual(first.tolist(), list(range(1000)))
+                    self.assertEqual(sorted(second.tolist()), sorted(x.tolist()))
+                    torch.testing.assert_close(gradient, x.detach())
+                elif name == "normal":
+                    numbers = first / x.detach().abs()
+                    self.assertAlmostEqual(numbers.mean().item(), 3.0, delta=0.1)
+                    self.assertAlmostEqual(numbers.std().item(), 0.5, delta=0.05)
+                else:
+                    slopes = second.detach() / x.detach()
+                    self.assertTrue((slopes[500:] == 1).all())
+                    self.assertAlmostEqual(slopes[:500].mean().item(), 0.375, delta=0.02)
+                    self.assertTrue(((slopes[:500] > 0.2499) & (slopes[:500] < 0.5001)).all())
+                    torch.testing.assert_close(gradient, second.detach() * slopes)
+
     def test_state_goes_on(self):
         model = nn.Dropout(0.5)
         torch._dynamo.reset()

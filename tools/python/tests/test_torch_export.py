@@ -298,6 +298,11 @@ class ExportTest(unittest.TestCase):
                 y.sum().backward(retain_graph=True)
                 return y.pow(2).sum()
 
+        def penalized(x):
+            y = (2 * x).detach().requires_grad_()
+            slope, = torch.autograd.grad(y.sin().sum(), y, create_graph=True)
+            return (slope * x).sum()
+
         hooked, accumulated, module_hooked = Stateful(), Stateful(), Stateful()
         module_hooked.linear.register_full_backward_hook(lambda module, ingoing, outgoing: None)
         hooked.linear.weight.register_hook(lambda g: 2 * g)
@@ -317,6 +322,7 @@ class ExportTest(unittest.TestCase):
                 (accumulated, "^'linear.bias' has a hook"),
                 (module_hooked, "^module 'linear' has a hook of its gradients"),
                 (Backward(), "^the model calls backward"),
+                (penalized, "requires_grad_.* cannot be exported; take the gradient .* by torch.func.grad"),
                 (Overwritten(), "^the model assigns to 'mean' what it does not compute from it; write 'copy_'"),
                 (Larger(), "^the model assigns a tensor of another shape to 'mean'")):
             with self.assertRaisesRegex(remat.ExportError, message) as caught:

@@ -168,6 +168,9 @@ def _explain(error):
     if "linalg_lstsq" in str(error):
         why = ("torch.linalg.lstsq is not supported, as the shapes of its results depend on data; write "
                "torch.linalg.pinv(a) @ b for the solution")
+    elif "requires_grad_()" in why:
+        why = ("what depends on a tensor that the model calls requires_grad_() of cannot be exported; take the gradient "
+               "with respect to it by torch.func.grad, which needs no such call (%s)" % why.split(":")[0])
     elif "data-dependent" in why:
         why = "what the model computes depends on the data of a tensor, which one graph cannot do (%s)" % why
     tracer = os.path.dirname(torch._dynamo.__file__)

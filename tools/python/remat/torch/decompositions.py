@@ -100,6 +100,31 @@ def _repeat_interleave(repeats, *, output_size=None):
         repeats.dtype)
 
 
+def _refuse_generator(name, generator):
+    if generator is not None:
+        raise NotImplementedError("%s: a generator of its own is not supported; numbers are drawn by the default "
+                                  "generator" % name)
+
+
+def _randperm(count, *, dtype=None, layout=None, device=None, pin_memory=None):
+    """The order of random numbers; those of 53 bits are hardly ever equal."""
+    order = torch.rand(count, dtype=torch.float64, device=device).argsort(stable=True)
+    return order if dtype is None else order.to(dtype)
+
+
+def _normal(shape, *, mean, std, dtype, device, requires_grad, generator=None):
+    _refuse_generator("normal", generator)
+    return torch.randn(shape, dtype=dtype, device=device) * std + mean
+
+
+def _rrelu(x, noise, lower=0.125, upper=1 / 3, training=False, generator=None):
+    _refuse_generator("rrelu", generator)
+    if not training:
+        return torch.where(x > 0, x, x * ((lower + upper) / 2)), noise
+    noise = torch.where(x > 0, 1, torch.rand_like(x) * (upper - lower) + lower)
+    return x * noise, noise
+
+
 def _put(x, index, source, accumulate=False):
     places = (index.reshape(-1),)
     return x.reshape(-1).index_put(places, source.reshape(-1), accumulate).view(x.shape)
@@ -392,6 +417,8 @@ def more_decompositions():
             aten._upsample_bilinear2d_aa_backward.default: linear_backward,
             aten._upsample_bicubic2d_aa_backward.default: cubic_backward,
             aten.repeat_interleave.Tensor: _repeat_interleave, aten.put.default: _put,
+            aten.randperm.default: _randperm, torch.ops.prims.normal.default: _normal,
+            aten.rrelu_with_noise_functional.default: _rrelu,
             aten._pdist_forward.default: _pdist, aten._pdist_backward.default: _pdist_backward,
             aten.cummax.default: _cummax, aten.cummin.default: _cummin, aten.kthvalue.default: _kthvalue,
             aten.searchsorted.Tensor: _searchsorted, aten.searchsorted.Scalar: _searchsorted_scalar,
