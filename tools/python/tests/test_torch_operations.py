@@ -300,6 +300,23 @@ class OperationTest(unittest.TestCase):
 
 
 @needs_torch
+class SecondDerivativeTest(unittest.TestCase):
+    def test_tangents_of_gradients(self):
+        """Also where there is none: there they are those of torch.func.jvp, not those of the gradient of a gradient."""
+        at = torch.tensor([0.0, 1.0, 2.0, 0.0], dtype=torch.float64)
+        other = torch.tensor([0.0, 2.0, 0.0, 3.0], dtype=torch.float64)
+        ones = torch.ones_like(at)
+        for function in (torch.atan2, torch.logaddexp):
+            step = remat.compile(rt.export(function, (at, other)).text, wrt=[0, 1], cotangents=True, tangents=True)
+            found = step(at, other, ones, ones, ones)
+            slopes = torch.func.grad(lambda *args: function(*args).sum(), (0, 1))
+            expected = torch.func.jvp(slopes, (at, other), (ones, ones))[1]
+            for mine, theirs in zip(found[-2:], expected):
+                self.assertTrue(theirs.isfinite().all())
+                torch.testing.assert_close(mine, theirs)
+
+
+@needs_torch
 class ExactTest(unittest.TestCase):
     """Results without gradients, which are PyTorch's own, bit by bit."""
 
