@@ -137,6 +137,8 @@ private:
                                 llvm::SmallVector<mlir::Value> &sums);
   llvm::LogicalResult emitTile(const TilePass &pass,
                                llvm::SmallVector<mlir::Value> &sums);
+  void updateMaximum(const TilePass &pass, llvm::ArrayRef<mlir::Value> before,
+                     llvm::MutableArrayRef<mlir::Value> sums);
   void emitScores(unsigned number);
   llvm::LogicalResult emitElements(unsigned number,
                                    llvm::MutableArrayRef<mlir::Value> sums);
@@ -202,6 +204,9 @@ private:
     std::array<mlir::Value, 2> values;
   };
   llvm::DenseMap<mlir::Value, RowValues> rowValues;
+  /// By root: the maximum so far of the rows that the warp owns, or 0 where it
+  /// is minus infinity.
+  llvm::DenseMap<mlir::Value, std::array<mlir::Value, 2>> runningMaxima;
   /// By factor: its words, where they are kept.
   std::vector<llvm::SmallVector<llvm::SmallVector<mlir::Value>>> kept;
   /// What the step at hand has read.

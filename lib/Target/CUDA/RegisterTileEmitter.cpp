@@ -22,7 +22,7 @@ using namespace remat::cuda;
 
 /// Words of owned factors and sums that a thread keeps through a pass. Where
 /// there are more, factors are loaded again for each tile.
-static constexpr int64_t maxKeptWords = 64;
+static constexpr int64_t maxKeptWords = 48;
 /// Threads of a multiprocessor that there are registers for: 255 for each.
 static constexpr int64_t roomyTileThreads = 256;
 
@@ -141,6 +141,9 @@ Value RegisterTileEmission::emitInput(const LoopNest &nest, unsigned number,
   const Access &access = nest.inputs[input];
   if (access.scalar)
     return launch.context.scalars.lookupOrDefault(access.scalar);
+  if (auto maximum = runningMaxima.find(access.root);
+      maximum != runningMaxima.end())
+    return maximum->second[e.h];
   unsigned column = plan.steps[number].columnLoop;
   int64_t row = const_cast<LoopNest &>(nest).findLoop(
                     schedule.steps[number].rows.back()) -
@@ -326,9 +329,54 @@ SmallVector<Value> RegisterTileEmission::emitInits(const TilePass &pass) {
   return inits;
 }
 
+/// Gives all threads of a row its maximum so far, and multiplies what was added
+/// up by the exponential of what it grew by. `before` is the maximum of the
+/// tiles before this one.
+void RegisterTileEmission::updateMaximum(const TilePass &pass,
+                                         ArrayRef<Value> before,
+                                         MutableArrayRef<Value> sums) {
+  auto constant = [&](double number) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF32FloatAttr(float(number)));
+  };
+  Value root = schedule.steps[pass.maximum->step].getRoot();
+  DenseMap<unsigned, MutableArrayRef<Value>> sumsOf;
+  for (unsigned number : pass.ends) {
+    sumsOf[number] = sums.take_front(countSums(number));
+    sums = sums.drop_front(countSums(number));
+  }
+  std::array<Value, 2> growth;
+  for (unsigned h = 0; h < 2; ++h) {
+    Value &maximum = sumsOf[pass.maximum->step][h];
+    for (int64_t distance : {1, 2})
+      maximum = arith::MaximumFOp::create(
+          builder, loc, maximum,
+          emitShuffleXor(builder, loc, maximum, distance));
+    // Of rows that have nothing else so far, all exponentials are zero.
+    Value least = constant(-std::numeric_limits<float>::infinity());
+    Value isNone = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::OEQ, maximum, least);
+    Value finite =
+        arith::SelectOp::create(builder, loc, isNone, constant(0.0), maximum);
+    runningMaxima[root][h] = finite;
+    growth[h] = emitExp(builder, loc,
+                        arith::SubFOp::create(builder, loc, before[h], finite),
+                        tiles.areRounded());
+  }
+  for (unsigned number : pass.maximum->sums)
+    for (auto [place, sum] : llvm::enumerate(sumsOf[number])) {
+      unsigned h = schedule.steps[number].isContraction ? getElement(place).h
+                                                        : place % 2;
+      sum = arith::MulFOp::create(
+          builder, loc, sum,
+          convertFloat(builder, loc, growth[h], sum.getType()));
+    }
+}
+
 LogicalResult RegisterTileEmission::emitTile(const TilePass &pass,
                                              SmallVector<Value> &sums) {
   fragments.clear();
+  runningMaxima.clear();
   size_t first = 0;
   for (unsigned number = 0; number < pass.steps.size(); ++number) {
     TiledStep::Kind kind = plan.steps[number].kind;
@@ -339,8 +387,11 @@ LogicalResult RegisterTileEmission::emitTile(const TilePass &pass,
     MutableArrayRef<Value> mine = MutableArrayRef(sums).slice(first, count);
     first += count;
     if (!schedule.steps[number].isContraction) {
+      SmallVector<Value> before(mine);
       if (failed(emitElements(number, mine)))
         return failure();
+      if (pass.maximum && pass.maximum->step == number)
+        updateMaximum(pass, before, sums);
     } else if (kind == TiledStep::Tile) {
       emitScores(number);
     } else {

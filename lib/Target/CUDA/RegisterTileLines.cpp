@@ -86,7 +86,9 @@ void RegisterTileEmission::addLines(const TilePass &pass) {
       continue;
     auto add = [&](unsigned input, bool isInverse) {
       std::optional<Line> line = getLine(number, input, isInverse);
-      if (!line || findLine(number, input, isInverse))
+      if (!line || findLine(number, input, isInverse) ||
+          (pass.maximum &&
+           line->root == schedule.steps[pass.maximum->step].getRoot()))
         return;
       Value buffer = launch.context.buffers.lookup(line->root);
       if (!cast<MemRefType>(buffer.getType()).getMemorySpace() ||

@@ -265,7 +265,7 @@ bool RegisterPlanner::addSweep(
                                      [&](unsigned number, const TiledStep &) {
                                        return llvm::is_contained(group, number);
                                      }),
-                      group});
+                      group, std::nullopt});
   return true;
 }
 
@@ -286,6 +286,8 @@ std::optional<RegisterTiles> RegisterPlanner::run() {
   // Without contractions there is nothing to gain.
   if (tiles.factors.empty())
     return std::nullopt;
+  if (!tiles.overRows)
+    joinSweeps(schedule, plan, maxThreadSums, tiles);
   return std::move(tiles);
 }
 

@@ -34,6 +34,14 @@ struct TileFactor {
   int64_t getPaddedSide() const { return llvm::alignTo(side, uint64_t(16)); }
 };
 
+/// A maximum of rows beside which exponentials of differences to it are added
+/// up. What was added up is multiplied where the maximum grows.
+struct RunningMaximum {
+  /// The step that finds the maximum, and those that add up.
+  unsigned step = 0;
+  llvm::SmallVector<unsigned> sums;
+};
+
 /// What one walk over all tiles adds up.
 struct TilePass {
   /// By step: whether it is done. Steps for rows only are not among them before
@@ -41,6 +49,7 @@ struct TilePass {
   std::vector<bool> steps;
   /// The steps that reduce, in order.
   llvm::SmallVector<unsigned> ends;
+  std::optional<RunningMaximum> maximum;
 };
 
 /// A launch whose tiles are in registers.
@@ -80,6 +89,11 @@ constexpr int64_t countThreadSums(int64_t side) { return (side + 15) / 16 * 8; }
 std::optional<RegisterTiles>
 planRegisterTiles(const RowSchedule &schedule, const TiledRows &plan,
                   const llvm::DenseSet<mlir::Value> &wide, bool overRows);
+
+/// Joins sweeps that only a maximum separates, of which running sums can be
+/// made, if the sums of both find room: `maxSums` for each thread.
+void joinSweeps(const RowSchedule &schedule, const TiledRows &plan,
+                int64_t maxSums, RegisterTiles &tiles);
 
 /// The steps that are wanted, and those that make their tiles.
 std::vector<bool>
