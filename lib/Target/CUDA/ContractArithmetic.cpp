@@ -52,6 +52,34 @@ static void contract(Operation *op, bool isDifference) {
   op->erase();
 }
 
+/// a * b + c, where a is a product with a constant, and b a constant: these are
+/// multiplied with each other.
+static void mergeFactors(math::FmaOp op) {
+  Value a = dropZeros(op.getA());
+  Value inner, factor;
+  if (auto product = a.getDefiningOp<arith::MulFOp>()) {
+    inner = product.getLhs();
+    factor = product.getRhs();
+  } else if (auto sum = a.getDefiningOp<math::FmaOp>();
+             sum && matchPattern(sum.getC(), m_AnyZeroFloat())) {
+    inner = sum.getA();
+    factor = sum.getB();
+  }
+  APFloat first(0.0f), second(0.0f);
+  if (!inner || !matchPattern(factor, m_ConstantFloat(&first)) ||
+      !matchPattern(op.getB(), m_ConstantFloat(&second)))
+    return;
+  first.multiply(second, APFloat::rmNearestTiesToEven);
+  if (!first.isNormal())
+    return;
+  OpBuilder builder(op);
+  op->setOperands(
+      {inner,
+       arith::ConstantOp::create(builder, op.getLoc(),
+                                 builder.getFloatAttr(op.getType(), first)),
+       op.getC()});
+}
+
 void remat::cuda::contractArithmetic(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (auto select = dyn_cast<arith::SelectOp>(op)) {
@@ -64,6 +92,9 @@ void remat::cuda::contractArithmetic(Block &block) {
     } else if (isa<arith::AddFOp, arith::SubFOp>(op) &&
                op.getResult(0).getType().isF32()) {
       contract(&op, isa<arith::SubFOp>(op));
+    } else if (auto sum = dyn_cast<math::FmaOp>(op);
+               sum && sum.getType().isF32()) {
+      mergeFactors(sum);
     }
   }
 }

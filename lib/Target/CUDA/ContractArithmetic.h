@@ -12,8 +12,9 @@
 namespace remat::cuda {
 
 /// Makes a product of f32 in a block and the sum or difference that it is a
-/// part of one operation, which rounds once. What is selected by a constant is
-/// taken, and a zero that is added to a part of another sum is left out.
+/// part of one operation, which rounds once, and of constants that such a
+/// product has one after the other one factor. What is selected by a constant
+/// is taken, and a zero that is added to a part of another sum is left out.
 void contractArithmetic(mlir::Block &block);
 
 } // namespace remat::cuda

@@ -117,7 +117,16 @@ Value remat::cuda::emitExp(OpBuilder &builder, Location loc, Value value,
     value = arith::MinimumFOp::create(builder, loc, value, constant(104.0f));
   }
   Value log2e = constant(1.44269504f);
-  Value exponent = arith::MulFOp::create(builder, loc, value, log2e);
+  auto scale = [&](Value number) -> Value {
+    return arith::MulFOp::create(builder, loc, number, log2e);
+  };
+  // What is subtracted is the same for many values.
+  auto difference = value.getDefiningOp<arith::SubFOp>();
+  Value exponent =
+      isRough && difference
+          ? fma(difference.getLhs(), log2e,
+                arith::NegFOp::create(builder, loc, scale(difference.getRhs())))
+          : scale(value);
   Value power = LLVM::CallIntrinsicOp::create(
                     builder, loc, builder.getF32Type(),
                     builder.getStringAttr(powerOfTwoName), ValueRange(exponent))

@@ -46,7 +46,8 @@ constexpr int64_t coreRows = 16, coreColumns = 8, coreTerms = 16;
 /// The exponential of an f32 by the power of two that a device has as an
 /// instruction (ex2.approx), where results below 2^-126 are zero. Its relative
 /// error is 2^-21, or with `isRough` 2^-22 + 2^-24 |value|: the error of a
-/// value that was rounded once more.
+/// value that was rounded once more. Of a difference, it is both of its
+/// operands that are so.
 mlir::Value emitExp(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value value, bool isRough);
 
