@@ -8,6 +8,7 @@
 #include "NestEmitter.h"
 #include "RowEmitter.h"
 #include "ScatterEmitter.h"
+#include "SumTails.h"
 
 #include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -40,6 +41,8 @@ struct Step {
   std::optional<ScatterPlan> scatter;
   /// Where blocks that share results leave their sums.
   SmallVector<unsigned> partials;
+  /// What blocks do with their results in the last launch.
+  std::vector<LoopNest> tails;
   bool isScalar() const {
     return !nest && !scatter && !isa<memref::StoreOp>(op);
   }
@@ -59,6 +62,7 @@ public:
 
 private:
   LogicalResult addStep(Operation &op);
+  void joinTails();
   LogicalResult addGlobal(LaunchBuilder &launch, memref::GetGlobalOp get);
   LogicalResult emitScalars(LaunchBuilder &launch, Operation *before);
   LogicalResult
@@ -86,7 +90,7 @@ LogicalResult KernelEmitter::addStep(Operation &op) {
   if (isa<memref::AllocOp, memref::DeallocOp, memref::GetGlobalOp,
           ViewLikeOpInterface>(op))
     return success();
-  Step step{&op, {}, {}, {}, {}};
+  Step step{&op, {}, {}, {}, {}, {}};
   if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
     FailureOr<LoopNest> nest = makeLoopNest(generic);
     if (failed(nest))
@@ -111,6 +115,23 @@ LogicalResult KernelEmitter::addStep(Operation &op) {
   }
   steps.push_back(std::move(step));
   return success();
+}
+
+/// Lets sums take what follows them.
+void KernelEmitter::joinTails() {
+  for (size_t first = 0; first < steps.size(); ++first) {
+    Step &sum = steps[first];
+    if (!sum.nest || sum.plan.kind != NestPlan::Sum)
+      continue;
+    SmallVector<PlannedNest> behind;
+    for (size_t next = first + 1; next < steps.size() && steps[next].nest;
+         ++next)
+      behind.push_back({&*steps[next].nest, &steps[next].plan});
+    size_t count = countTails({&*sum.nest, &sum.plan}, behind);
+    for (size_t number = 0; number < count; ++number)
+      sum.tails.push_back(std::move(*steps[first + 1 + number].nest));
+    steps.erase(steps.begin() + first + 1, steps.begin() + first + 1 + count);
+  }
 }
 
 LogicalResult KernelEmitter::analyze() {
@@ -138,6 +159,7 @@ LogicalResult KernelEmitter::analyze() {
   for (Operation &op : body.without_terminator())
     if (failed(addStep(op)))
       return failure();
+  joinTails();
   return success();
 }
 
@@ -250,20 +272,29 @@ LogicalResult KernelEmitter::emitStep(Step &step) {
       return emitScatter(plan, launch);
     });
   }
-  if (failed(addLaunch(step.op,
-                       NestEmitter::countBlocks(step.plan, blockThreads),
-                       blockThreads, [&](LaunchBuilder &launch) {
-                         return NestEmitter(*step.nest, step.plan, launch)
-                             .emitOnGrid(step.partials);
-                       })))
+  auto emitTailsOf = [&](const NestPlan &plan, LaunchBuilder &launch) {
+    return emitTails(plan, step.tails, launch);
+  };
+  bool isShared = !step.partials.empty();
+  Operation *before = step.tails.empty() ? step.op : step.tails.back().op;
+  if (failed(addLaunch(
+          before, NestEmitter::countBlocks(step.plan, blockThreads),
+          blockThreads, [&](LaunchBuilder &launch) {
+            if (failed(NestEmitter(*step.nest, step.plan, launch)
+                           .emitOnGrid(step.partials)))
+              return failure();
+            return isShared ? success() : emitTailsOf(step.plan, launch);
+          })))
     return failure();
-  if (step.partials.empty())
+  if (!isShared)
     return success();
   NestPlan last = planForPartials(step.plan);
-  return addLaunch(step.op, NestEmitter::countBlocks(last, blockThreads),
+  return addLaunch(before, NestEmitter::countBlocks(last, blockThreads),
                    blockThreads, [&](LaunchBuilder &launch) {
-                     return NestEmitter(*step.nest, last, launch)
-                         .emitPartials(step.partials);
+                     if (failed(NestEmitter(*step.nest, last, launch)
+                                    .emitPartials(step.partials)))
+                       return failure();
+                     return emitTailsOf(last, launch);
                    });
 }
 

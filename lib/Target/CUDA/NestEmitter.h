@@ -131,6 +131,10 @@ public:
   llvm::LogicalResult emitOnGrid(llvm::ArrayRef<unsigned> partials = {});
   /// Adds up what several blocks left, by the plan for that.
   llvm::LogicalResult emitPartials(llvm::ArrayRef<unsigned> partials);
+  /// The point `number` of a pointwise plan without vectors.
+  llvm::LogicalResult emitPoint(mlir::Value number) {
+    return emitPointwise(number);
+  }
   /// Where this does not hold, reductions go on from what is in the outputs.
   void setFirst(mlir::Value value) { isFirst = value; }
   /// All of the nest by the block. The caller puts barriers around.

@@ -12,7 +12,8 @@
 // library can make of it in the same call.
 //
 // Slices are one with what reads them, and concatenations with what makes their
-// parts: see StrideClusters.cpp.
+// parts: see StrideClusters.cpp. So is what is made of the few results of a
+// sum: see SumTails.cpp.
 //
 // Reductions of the planes of each channel are a cluster, with what they
 // exchange of each channel, if they read the same: the second, a variance about
@@ -294,7 +295,9 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
       add(readerOfSlices(op, info, clusterOf));
   }
   for (auto pad : body.getOps<tensor::PadOp>())
-    if (Cluster cluster = padProducer(pad, info, clusterOf); !cluster.empty())
-      clusters.push_back(std::move(cluster));
+    add(padProducer(pad, info, clusterOf));
+  if (info.getTarget().getStrides())
+    for (auto sum : llvm::to_vector(body.getOps<linalg::GenericOp>()))
+      add(sumWithTail(sum, info, clusterOf));
   return clusters;
 }

@@ -69,6 +69,13 @@ llvm::SmallVector<mlir::Operation *>
 addFinals(Cluster &cluster, BlockInfo &info,
           const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
 
+/// A sum, with what is elementwise in its results, and with what is read
+/// together with that (SumTails.cpp). Their cluster, or an empty one. Moves
+/// operations, of which `info` does not learn.
+Cluster
+sumWithTail(mlir::linalg::GenericOp sum, BlockInfo &info,
+            const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
+
 /// A concatenation, with the elementwise operations that make its parts, and
 /// the slices that are such or that these read, where nothing else reads them.
 /// Their cluster, or an empty one.

@@ -33,6 +33,9 @@ struct ClusterTuning {
   /// Operations on an element of a factor that each tile of rows makes again:
   /// conversions and a scale, which are nothing beside the contraction.
   static constexpr int64_t maxFactorOps = 8;
+  /// Results of a sum up to which what is made of them is one kernel with it.
+  /// Such a kernel takes less time than it takes to start another.
+  static constexpr int64_t maxTail = 16 << 10;
 };
 
 /// `remat-order-tasks`.
