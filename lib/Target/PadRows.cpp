@@ -25,6 +25,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <map>
+#include <set>
 
 namespace remat {
 #define GEN_PASS_DEF_PADROWSPASS
@@ -130,6 +131,7 @@ private:
   bool isPossible(const Change &change);
   bool areAlike(const Change &change, const Values &values);
   bool drop(FlatSymbolRefAttr kernel, const Values &values);
+  void dropImpossible();
   void visitCalls(function_ref<void(FlatSymbolRefAttr, const Values &)> visit);
   func::FuncOp getChanged(const Change &change);
   void changeKernels();
@@ -318,21 +320,39 @@ bool RowPadder::drop(FlatSymbolRefAttr kernel, const Values &values) {
   return true;
 }
 
+/// Leaves all such values as they are. A call is looked at again only where a
+/// value of it was left.
+void RowPadder::dropImpossible() {
+  std::vector<std::pair<FlatSymbolRefAttr, Values>> calls;
+  DenseMap<Value, SmallVector<unsigned, 2>> callsOf;
+  visitCalls([&](FlatSymbolRefAttr kernel, const Values &values) {
+    for (Value value : values)
+      if (padded.contains(getViewRoot(value)))
+        callsOf[getViewRoot(value)].push_back(calls.size());
+    calls.emplace_back(kernel, values);
+  });
+  std::set<unsigned> waiting;
+  for (unsigned number = 0; number < calls.size(); ++number)
+    waiting.insert(waiting.end(), number);
+  // In the order of the program, again and again.
+  for (unsigned next = 0; !waiting.empty();) {
+    auto found = waiting.lower_bound(next);
+    if (found == waiting.end())
+      found = waiting.begin();
+    auto &[kernel, values] = calls[*found];
+    next = *found + 1;
+    waiting.erase(found);
+    if (drop(kernel, values))
+      for (Value value : values) {
+        ArrayRef<unsigned> others = callsOf[getViewRoot(value)];
+        waiting.insert(others.begin(), others.end());
+      }
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Changes
 //===----------------------------------------------------------------------===//
-
-/// A name that is free, with a number like those of other kernels.
-static std::string makeName(StringRef name, const SymbolTable &symbols) {
-  auto [front, number] = name.rsplit('_');
-  bool isNumbered = !number.empty() && llvm::all_of(number, llvm::isDigit);
-  std::string unique;
-  unsigned next = 1;
-  do
-    unique = ((isNumbered ? front : name) + "_" + std::to_string(next++)).str();
-  while (symbols.lookup(unique));
-  return unique;
-}
 
 /// What is called in the place of the kernel.
 func::FuncOp RowPadder::getChanged(const Change &wanted) {
@@ -358,8 +378,8 @@ void RowPadder::changeKernels() {
       if (!llvm::is_contained(isPadded, true))
         continue;
       if (variants.size() != 1) {
+        // The table gives it a name that is free.
         kernel = kernel.clone();
-        kernel.setName(makeName(name, symbols));
         symbols.insert(kernel, module.getBody()->end());
       }
       change(kernel, strides);
@@ -389,12 +409,7 @@ void RowPadder::changeType(Value value, int64_t stride) {
 unsigned RowPadder::run() {
   for (auto graph : module.getOps<GraphOp>())
     addGraph(graph);
-  for (bool isDropped = true; isDropped;) {
-    isDropped = false;
-    visitCalls([&](FlatSymbolRefAttr kernel, const Values &values) {
-      isDropped |= drop(kernel, values);
-    });
-  }
+  dropImpossible();
   if (padded.empty())
     return 0;
   changeKernels();
