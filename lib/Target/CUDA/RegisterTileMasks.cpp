@@ -41,9 +41,11 @@ static constexpr int64_t maxProbes = 64;
 namespace {
 /// Integers of a body as sums of the row and the column, where they do not wrap
 /// around.
-struct IndexAnalysis {
-  unsigned rowDim, columnDim;
-  int64_t rows, columns;
+class IndexAnalysis {
+public:
+  IndexAnalysis(unsigned rowDim, unsigned columnDim, int64_t rows,
+                int64_t columns)
+      : rowDim(rowDim), columnDim(columnDim), rows(rows), columns(columns) {}
 
   std::pair<int64_t, int64_t> getRange(const AffineForm &form) const {
     return form.getRange(0, rows - 1, 0, columns - 1);
@@ -59,11 +61,26 @@ struct IndexAnalysis {
     auto [least, most] = getRange(form);
     return llvm::isIntN(width, least) && llvm::isIntN(width, most);
   }
-  std::optional<AffineForm> find(Value value) const;
+  std::optional<AffineForm> find(Value value);
+
+private:
+  std::optional<AffineForm> compute(Value value);
+
+  const unsigned rowDim, columnDim;
+  const int64_t rows, columns;
+  /// What is known of values, each of which may be read often.
+  DenseMap<Value, std::optional<AffineForm>> known;
 };
 } // namespace
 
-std::optional<AffineForm> IndexAnalysis::find(Value value) const {
+std::optional<AffineForm> IndexAnalysis::find(Value value) {
+  auto found = known.find(value);
+  if (found == known.end())
+    found = known.try_emplace(value, compute(value)).first;
+  return found->second;
+}
+
+std::optional<AffineForm> IndexAnalysis::compute(Value value) {
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number))) {
     AffineForm form{0, 0,
@@ -137,9 +154,9 @@ void RegisterTileEmission::findComparisons() {
         nest.loops[column].dims.size() != 1 ||
         std::max(schedule.runRows, plan.columns) > maxFactor)
       continue;
-    IndexAnalysis indices{nest.loops[row].dims.front(),
+    IndexAnalysis indices(nest.loops[row].dims.front(),
                           nest.loops[column].dims.front(), schedule.runRows,
-                          plan.columns};
+                          plan.columns);
     for (auto op : nest.body->getOps<arith::CmpIOp>()) {
       auto a = indices.find(op.getLhs()), b = indices.find(op.getRhs());
       if (!a || !b)
