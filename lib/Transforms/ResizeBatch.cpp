@@ -49,6 +49,7 @@ private:
   LogicalResult findBatch(ArrayRef<int64_t> given);
   bool isDifferentiated(int64_t argument);
   bool mayBeData(int64_t argument);
+  bool mayHaveBatch(BlockArgument argument);
   void separateConstants();
   LogicalResult mark(Operation *op, Value value, unsigned dim, int64_t outer);
   LogicalResult follow(Operation *op);
@@ -113,6 +114,18 @@ bool Resizer::mayBeData(int64_t argument) {
   auto type = cast<RankedTensorType>(function.getArgumentTypes()[argument]);
   return !isDifferentiated(argument) && !getDonatedResult(function, argument) &&
          (type.getRank() > 1 || !isa<FloatType>(type.getElementType()));
+}
+
+/// Whether an argument that has the batch is data. If nobody says what is
+/// differentiated by, data of floats is differentiated, too: then it has the
+/// batch in front.
+bool Resizer::mayHaveBatch(BlockArgument argument) {
+  unsigned number = argument.getArgNumber();
+  if (!isDifferentiated(number) || llvm::is_contained(batch, number))
+    return true;
+  return wrt.empty() && getMark(argument, 0) == 1 &&
+         llvm::count_if(marks.lookup(argument),
+                        [](auto dim) { return dim.has_value(); }) == 1;
 }
 
 LogicalResult Resizer::findBatch(ArrayRef<int64_t> given) {
@@ -660,7 +673,7 @@ LogicalResult Resizer::run(ArrayRef<int64_t> given) {
   } while (hasChanged);
   // Other data may have the batch, too, where it meets what has it.
   for (BlockArgument argument : function.getArguments())
-    if (isMarked(argument) && isDifferentiated(argument.getArgNumber()))
+    if (isMarked(argument) && !mayHaveBatch(argument))
       return function.emitOpError("argument #")
              << argument.getArgNumber() << ", a " << argument.getType()
              << ", has the size of the batch, " << size

@@ -8,6 +8,7 @@
 // RUN: remat-opt %t/windows.mlir --remat-resize-batch="size=6 wrt=1" | FileCheck %s --check-prefix=WINDOWS
 // RUN: remat-opt %t/regions.mlir --remat-resize-batch="size=6 wrt=1" | FileCheck %s --check-prefix=REGIONS
 // RUN: remat-opt %t/loop.mlir --remat-resize-batch="size=6 wrt=1" | FileCheck %s --check-prefix=LOOP
+// RUN: remat-opt %t/unsaid.mlir --remat-resize-batch="size=6" | FileCheck %s --check-prefix=UNSAID
 // RUN: not remat-opt %t/rows.mlir --remat-resize-batch="size=6 wrt=1" 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: not remat-opt %t/flat.mlir --remat-resize-batch="size=6 wrt=1" 2>&1 | FileCheck %s --check-prefix=FLAT
 // RUN: not remat-opt %t/joined.mlir --remat-resize-batch="size=6 wrt=1" 2>&1 | FileCheck %s --check-prefix=JOINED
@@ -189,4 +190,21 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8xf32>) -> tensor<16xf32> {
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> {
   %both = tensor.concat dim(0) %x, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
   return %both : tensor<4x8xf32>
+}
+
+//--- unsaid.mlir
+// Nobody says what is differentiated by: floats that meet the batch have it, too.
+// UNSAID: func.func @main(%{{.*}}: tensor<6x8xf32>, %{{.*}}: tensor<8xf32>, %{{.*}}: tensor<6xi64>) -> tensor<6xf32>
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<8xf32>, %labels: tensor<2xi64>)
+    -> tensor<2xf32> {
+  %empty = tensor.empty() : tensor<2xf32>
+  %picked = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%labels : tensor<2xi64>) outs(%empty : tensor<2xf32>) {
+  ^bb0(%label: i64, %out: f32):
+    %row = linalg.index 0 : index
+    %column = arith.index_cast %label : i64 to index
+    %element = tensor.extract %x[%row, %column] : tensor<2x8xf32>
+    linalg.yield %element : f32
+  } -> tensor<2xf32>
+  return %picked : tensor<2xf32>
 }
