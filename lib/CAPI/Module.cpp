@@ -52,6 +52,16 @@ RematStatus capi::requireLevel(Call &call, const ModuleState &module,
                        "': see rematModuleCompile");
 }
 
+RematStatus capi::requireGraph(Call &call, const ModuleState &module,
+                               RematLevel level, GraphOp &graph) {
+  if (RematStatus status = requireLevel(call, module, level))
+    return status;
+  graph = getOnlyGraph(*module.module);
+  return graph ? REMAT_STATUS_OK
+               : call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                           "the module holds no step");
+}
+
 RematStatus capi::requirePlan(Call &call, const ModuleState &module) {
   if (module.plan)
     return REMAT_STATUS_OK;

@@ -9,6 +9,7 @@
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Pipelines/LoopDecisions.h"
 #include "remat/Pipelines/SummaryJson.h"
 #include "remat/Runtime/LibraryCalls.h"
 #include "remat/Utils/Utf8.h"
@@ -70,32 +71,31 @@ static llvm::json::Object summarize(GraphOp graph) {
 RematStatus rematModuleGetSummary(RematModule module, RematBytes *json) {
   return runCall(__func__, module, {makeOutput("json", json)},
                  [&](Call &call, ModuleState &state) {
+                   GraphOp graph;
                    if (RematStatus status =
-                           requireLevel(call, state, REMAT_LEVEL_PLACED))
+                           requireGraph(call, state, REMAT_LEVEL_PLACED, graph))
                      return status;
-                   GraphOp graph = getOnlyGraph(*state.module);
-                   if (!graph)
-                     return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
-                                      "the module holds no step");
                    giveJson(summarize(graph), json);
                    return REMAT_STATUS_OK;
                  });
 }
 
 RematStatus rematModuleGetExplanation(RematModule module, RematBytes *json) {
-  return runCall(__func__, module, {makeOutput("json", json)},
-                 [&](Call &call, ModuleState &state) {
-                   if (RematStatus status = requirePlan(call, state))
-                     return status;
-                   const planning::Problem &problem = state.plan->problem;
-                   llvm::Expected<planning::Explanation> explanation =
-                       planning::explain(problem, state.plan->solution.plan);
-                   if (!explanation)
-                     return call.fail(REMAT_STATUS_COMPILE_ERROR,
-                                      explanation.takeError());
-                   giveJson(planning::toJson(problem, *explanation), json);
-                   return REMAT_STATUS_OK;
-                 });
+  return runCall(
+      __func__, module, {makeOutput("json", json)},
+      [&](Call &call, ModuleState &state) {
+        if (RematStatus status = requirePlan(call, state))
+          return status;
+        const planning::Problem &problem = state.plan->problem;
+        llvm::Expected<planning::Explanation> explanation =
+            planning::explain(problem, state.plan->solution.plan);
+        if (!explanation)
+          return call.fail(REMAT_STATUS_COMPILE_ERROR, explanation.takeError());
+        llvm::json::Value values = planning::toJson(problem, *explanation);
+        addLoopDecisions(state.plan->decisions, *values.getAsArray());
+        giveJson(std::move(values), json);
+        return REMAT_STATUS_OK;
+      });
 }
 
 RematStatus rematModuleGetFrontier(RematModule module, RematOptions options,
@@ -107,12 +107,10 @@ RematStatus rematModuleGetFrontier(RematModule module, RematOptions options,
           return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
                            "a frontier has at least 2 points, got " +
                                Twine(points));
-        if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_TASKS))
+        GraphOp graph;
+        if (RematStatus status =
+                requireGraph(call, state, REMAT_LEVEL_TASKS, graph))
           return status;
-        GraphOp graph = getOnlyGraph(*state.module);
-        if (!graph)
-          return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
-                           "the module holds no step");
         const PlanOptions &plan = unwrap(options)->step.plan;
         llvm::Expected<planning::Frontier> frontier =
             computeFrontier(graph, plan, points);

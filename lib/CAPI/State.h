@@ -135,6 +135,11 @@ llvm::StringRef getLevelName(RematLevel level);
 RematStatus requireLevel(Call &call, const ModuleState &module,
                          RematLevel level);
 
+/// Sets `graph` to the step of the module. Fails unless there is one, at
+/// `level`.
+RematStatus requireGraph(Call &call, const ModuleState &module,
+                         RematLevel level, GraphOp &graph);
+
 /// Fails unless it is known how the module was planned.
 RematStatus requirePlan(Call &call, const ModuleState &module);
 

@@ -40,11 +40,10 @@ static int64_t getLinkBandwidth(GraphOp graph, const PlanOptions &options) {
 static RematStatus makeView(Call &call, const ModuleState &module,
                             const StepOptions &options, const remat_step *step,
                             View &view) {
-  if (RematStatus status = requireLevel(call, module, REMAT_LEVEL_PLACED))
+  GraphOp graph;
+  if (RematStatus status =
+          requireGraph(call, module, REMAT_LEVEL_PLACED, graph))
     return status;
-  GraphOp graph = getOnlyGraph(*module.module);
-  if (!graph)
-    return call.fail(REMAT_STATUS_INVALID_ARGUMENT, "the module holds no step");
   // What was decided, and why, is known of what was planned here.
   ArrayRef<TaskDecision> decisions;
   if (module.plan)
@@ -155,13 +154,10 @@ RematStatus rematModuleGetMemorySnapshot(RematModule module,
 RematStatus rematModuleGetSavedValues(RematModule module, RematBytes *text) {
   return runCall(__func__, module, {makeOutput("text", text)},
                  [&](Call &call, ModuleState &state) {
+                   GraphOp graph;
                    if (RematStatus status =
-                           requireLevel(call, state, REMAT_LEVEL_PLACED))
+                           requireGraph(call, state, REMAT_LEVEL_PLACED, graph))
                      return status;
-                   GraphOp graph = getOnlyGraph(*state.module);
-                   if (!graph)
-                     return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
-                                      "the module holds no step");
                    std::string lines;
                    llvm::raw_string_ostream os(lines);
                    printSavedValues(graph, os);
