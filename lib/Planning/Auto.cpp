@@ -54,7 +54,9 @@ private:
   void offerOrder(const Problem &fixed, double share,
                   ArrayRef<OpId> order = {});
   void offerFixedOrders();
-  bool refineBound(double effort);
+  bool refineBound(double effort, double seconds);
+  bool hasStalled(double share) const;
+  void refineAfterSearch();
   void solveProgram();
   void offerLayers();
   void offerCutPoints();
@@ -103,8 +105,9 @@ std::function<void(const Progress &)> Portfolio::passOn() {
 }
 
 /// A better lower bound, for which the plan at hand is taken into account.
-/// False if it proves that there is no plan.
-bool Portfolio::refineBound(double effort) {
+/// Takes at most `seconds` where the clock is the limit. False if it proves
+/// that there is no plan.
+bool Portfolio::refineBound(double effort, double seconds) {
   if (search.isOptimal())
     return true;
   LowerBoundOptions brief;
@@ -112,8 +115,8 @@ bool Portfolio::refineBound(double effort) {
   brief.interrupt = options.interrupt;
   brief.deadline = options.deadline;
   if (options.timeLimitSeconds)
-    brief.timeLimitSeconds = std::clamp(
-        *options.timeLimitSeconds - watch.seconds(), 0.0, 2 * effort);
+    brief.timeLimitSeconds =
+        std::clamp(*options.timeLimitSeconds - watch.seconds(), 0.0, seconds);
   if (search.hasPlan())
     brief.knownTime = search.provenTime();
   LowerBound bound = lowerBound(problem, brief);
@@ -300,6 +303,27 @@ void Portfolio::solveProgram() {
   search.offer(solution->plan);
 }
 
+/// Whether the clock is the limit and the best plan is from this share of the
+/// time so far.
+bool Portfolio::hasStalled(double share) const {
+  return options.timeLimitSeconds && search.hasPlan() &&
+         search.secondsOfBest() < share * watch.seconds();
+}
+
+/// The bound against the plan of the search. Begun once with much time it gets
+/// further than twice with less.
+void Portfolio::refineAfterSearch() {
+  double least = PortfolioTuning::boundSecondsPerOp * problem.ops.size();
+  double effort = std::max(limit() * PortfolioTuning::boundShare, least);
+  double seconds = 2 * effort;
+  if (hasStalled(PortfolioTuning::stall)) {
+    seconds = std::max(seconds, PortfolioTuning::stalledBoundShare *
+                                    (limit() - watch.seconds()));
+    effort = std::max(effort, seconds);
+  }
+  refineBound(effort, seconds);
+}
+
 /// The search, with pauses for the bound: what is optimal needs no more, and
 /// where the search has found nothing for long, a bound is what is left to do.
 void Portfolio::improve() {
@@ -308,17 +332,15 @@ void Portfolio::improve() {
   } else {
     // A search that may end at a gap must know what is proven.
     if (options.gap > 0)
-      refineBound(limit() * PortfolioTuning::earlyBoundShare);
+      refineBound(limit() * PortfolioTuning::earlyBoundShare,
+                  2 * limit() * PortfolioTuning::earlyBoundShare);
     search.diversify(PortfolioTuning::firstShare);
-    search.improve(PortfolioTuning::searchShare);
-    refineBound(std::max(limit() * PortfolioTuning::boundShare,
-                         PortfolioTuning::boundSecondsPerOp *
-                             double(problem.ops.size())));
+    if (options.timeLimitSeconds)
+      search.improve(PortfolioTuning::briefShare);
+    if (!hasStalled(PortfolioTuning::briefStall))
+      search.improve(PortfolioTuning::searchShare);
+    refineAfterSearch();
     solveProgram();
-    if (options.timeLimitSeconds && search.hasPlan() &&
-        search.secondsOfBest() < PortfolioTuning::stagnation * watch.seconds())
-      refineBound(PortfolioTuning::lateBoundShare *
-                  std::max(*options.timeLimitSeconds - watch.seconds(), 0.0));
   }
   // Only the clock ends a search that has a time limit.
   search.improve(1.0, options.timeLimitSeconds
@@ -337,7 +359,8 @@ Expected<Solution> Portfolio::run() {
   offerFixedOrders();
   if (!search.hasPlan())
     search.findFirstPlans(PortfolioTuning::firstPlansShare);
-  if (!refineBound(PortfolioTuning::quickBound))
+  if (!refineBound(PortfolioTuning::quickBound,
+                   2 * PortfolioTuning::quickBound))
     return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
                                              0, std::string());
   // What the starters have to say, the portfolio that keeps the order has said.

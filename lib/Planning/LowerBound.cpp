@@ -22,6 +22,7 @@
 #include "SingleCut.h"
 #include "Solution.h"
 #include "StageRelaxation.h"
+#include "StateSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -93,6 +94,7 @@ private:
   void priceMoments(uint64_t until);
   void branchMoments(uint64_t until);
   bool excludeRuns(uint64_t until);
+  void searchAllStates(uint64_t until);
   void relaxStages(double seconds);
 
   const Graph &graph;
@@ -265,6 +267,23 @@ bool Search::excludeRuns(uint64_t until) {
   return any;
 }
 
+/// All plans, from what single moments say of what is to come.
+void Search::searchAllStates(uint64_t until) {
+  if (!options.useStates || stopped() || !canSearchStates(graph))
+    return;
+  std::vector<int64_t> later(graph.numOps(), 0);
+  for (const Moment &moment : moments)
+    later[moment.op] = moment.bound.extra;
+  int64_t enough = std::numeric_limits<int64_t>::max();
+  if (options.knownTime)
+    enough = *options.knownTime - baseTime;
+  StateBound bound = searchStates(graph, costs, later, enough, work, until,
+                                  [&] { return stopped(); });
+  if (bound.infeasible)
+    return recordNoPlan(noOp, "search over all plans");
+  recordTime(baseTime + bound.extra, noOp, "search over all plans");
+}
+
 /// Integer programs over ever more moments, until they are too large for the
 /// effort that is left or prove what they were asked to. The next moments are
 /// those at which the solution of a program does not fit.
@@ -319,12 +338,14 @@ void Search::relaxStages(double seconds) {
     StageMoments next;
     if (result->assignment)
       next = relaxation.findExcess(*result->assignment);
-    if (solved && next.cuts.empty() && next.within.empty()) {
-      // The solution fits where anyone looked; what is left are orders.
+    if (next.cuts.empty() && next.within.empty()) {
+      // The solution fits where anyone looked, and what is left are orders; or
+      // there is none.
       llvm::erase_if(ops, [&](OpId op) { return is_contained(at.cuts, op); });
       if (ops.empty())
         return;
-      next.cuts = chooseCuts(ops, noOp, at.cuts.size());
+      size_t count = at.cuts.size();
+      next.cuts = chooseCuts(ops, noOp, solved ? count : (count + 1) / 2);
     }
     llvm::append_range(at.cuts, next.cuts);
     llvm::append_range(at.within, next.within);
@@ -386,6 +407,8 @@ LowerBound Search::run() {
       moment.bound.exact = false;
     branchMoments(endPhase(rest));
   }
+  if (thorough)
+    searchAllStates(endPhase(rest + (1 - rest) * BoundTuning::stateShare));
   endPhase(1);
   if (programs && !stopped())
     relaxStages(options.effort * (1 - rest));

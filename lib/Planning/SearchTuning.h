@@ -56,11 +56,14 @@ struct PortfolioTuning {
   /// Beyond half, because the bound is proven against the best plan: the better
   /// that is, the less there is to prove.
   static constexpr double searchShare = 0.55;
-  /// Share of the refined bound.
+  /// Where the clock is the limit and the best plan is from the first
+  /// `briefStall` of the time by then, this share is enough.
+  static constexpr double briefShare = 0.3, briefStall = 0.15;
+  /// Share of the refined bound. Where the clock is the limit and the best plan
+  /// is from the first `stall` of the time by then, the bound gets at least
+  /// this share of what is left: little else is left to do.
   static constexpr double boundShare = 0.1;
-  /// Where the best plan was found in this share of the time so far, this share
-  /// of what is left of a time limit is for a bound.
-  static constexpr double stagnation = 0.5, lateBoundShare = 0.9;
+  static constexpr double stall = 0.5, stalledBoundShare = 0.8;
   /// Share of an earlier bound, if the search may end at a gap.
   static constexpr double earlyBoundShare = 0.03;
   /// Share of the integer program.
@@ -256,6 +259,14 @@ struct ExactTuning {
   static constexpr size_t stateLimit = 2000000;
 };
 
+/// The search over states of plans in a fixed order (StateSearch.cpp).
+struct StateTuning {
+  /// States, at most. Bounds the memory, at about 100 bytes for each.
+  static constexpr size_t stateLimit = 2000000;
+  /// What looking a state up counts as, in edges of a flow network.
+  static constexpr uint64_t pushSteps = 100;
+};
+
 /// Dynamic programming over chains (ChainDp.cpp).
 struct ChainTuning {
   /// Points of all tables together, at most: 320 MB.
@@ -331,6 +342,8 @@ struct BoundTuning {
   static constexpr double thoroughEffort = 0.2;
   /// The share of single moments where integer programs come after them.
   static constexpr double singleShare = 0.5;
+  /// Of what is left then, the share of the search over states.
+  static constexpr double stateShare = 0.2;
   /// Variables of an integer program, at most, per unit of effort.
   static constexpr double programVariables = 2e4;
   /// Moments of the first integer program.

@@ -32,6 +32,8 @@ struct LowerBoundOptions {
   std::optional<int64_t> knownTime;
   /// Whether integer programs may be solved; they need HiGHS, and effort.
   bool usePrograms = true;
+  /// Whether all plans of a small graph may be searched.
+  bool useStates = true;
   /// When it becomes true, the best bound so far is returned.
   const std::atomic<bool> *interrupt = nullptr;
   /// If set, the same at this time.

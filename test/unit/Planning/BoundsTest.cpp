@@ -43,6 +43,13 @@ LowerBoundOptions effort(double seconds) {
   return options;
 }
 
+/// Without the search over all plans.
+LowerBoundOptions ofMoments(double seconds) {
+  LowerBoundOptions options = effort(seconds);
+  options.useStates = false;
+  return options;
+}
+
 /// Counts what the bounds achieve over many problems, after checking that none
 /// is above the optimum.
 struct Tally {
@@ -50,7 +57,7 @@ struct Tally {
 
   void add(const Problem &problem, double seconds) {
     std::optional<int64_t> least = leastCost(problem);
-    LowerBound bound = lowerBound(problem, effort(seconds));
+    LowerBound bound = lowerBound(problem, ofMoments(seconds));
     ++pairs;
     if (!least) {
       ++infeasible;
@@ -191,11 +198,11 @@ TEST(Bounds, SeveralMomentsProveRecursion) {
   problem.deviceBudget = 5;
   std::optional<int64_t> least = leastCost(problem);
   ASSERT_TRUE(least.has_value());
-  LowerBound one = lowerBound(problem, effort(0.05));
+  LowerBound one = lowerBound(problem, ofMoments(0.05));
   EXPECT_LT(one.time, *least);
   if (!cantFail(solve(chain(2), "save-all")).optimal())
     GTEST_SKIP();
-  LowerBound several = lowerBound(problem, effort(2));
+  LowerBound several = lowerBound(problem, ofMoments(2));
   EXPECT_GE(several.time, one.time);
   if (several.time > one.time) // Built with HiGHS.
     EXPECT_EQ(several.time, *least);
@@ -213,8 +220,8 @@ TEST(Bounds, OperandsOfTheNextMomentTakeRoomBeforeIt) {
   if (!hasProgramSolver())
     GTEST_SKIP();
   // Without what the next moment reads, the program allows 53 and 25.
-  EXPECT_GE(lowerBound(nineOps(0, 80), effort(0.5)).time, 54);
-  EXPECT_GE(lowerBound(nineOps(39, 70), effort(0.5)).time, 26);
+  EXPECT_GE(lowerBound(nineOps(0, 80), ofMoments(0.5)).time, 54);
+  EXPECT_GE(lowerBound(nineOps(39, 70), ofMoments(0.5)).time, 26);
 }
 
 TEST(Bounds, LooksWhereASolutionDoesNotFit) {
@@ -227,7 +234,7 @@ TEST(Bounds, LooksWhereASolutionDoesNotFit) {
     Problem problem = nineOps(seed, percent);
     std::optional<int64_t> least = leastCost(problem);
     ASSERT_TRUE(least.has_value());
-    EXPECT_EQ(lowerBound(problem, effort(0.5)).time, *least) << seed;
+    EXPECT_EQ(lowerBound(problem, ofMoments(0.5)).time, *least) << seed;
   }
 }
 
@@ -238,7 +245,7 @@ TEST(Bounds, WhatRunsBehindAnotherRunNeedsItsOperandsThere) {
   Problem problem = randomProblem(173, 11);
   problem.deviceBudget =
       cantFail(solve(problem, "save-all")).peakBytes * 80 / 100;
-  LowerBound bound = lowerBound(problem, effort(0.5));
+  LowerBound bound = lowerBound(problem, ofMoments(0.5));
   EXPECT_GE(bound.time, 47);
   EXPECT_LE(bound.time, *leastCost(problem));
 }
@@ -281,7 +288,7 @@ TEST(Bounds, ProgramsAreValidForEveryPlan) {
   for (uint64_t seed = 0; seed < 60; ++seed)
     for (int percent : {90, 75, 60}) {
       Problem problem = nineOps(seed, percent);
-      LowerBound bound = lowerBound(problem, effort(0.5));
+      LowerBound bound = lowerBound(problem, ofMoments(0.5));
       std::optional<int64_t> least = leastCost(problem);
       if (!least || *least == problem.baseCost())
         continue;
@@ -294,11 +301,37 @@ TEST(Bounds, ProgramsAreValidForEveryPlan) {
   EXPECT_GT(tight * 2, compared);
 }
 
+TEST(Bounds, AllPlansOfSmallGraphsAreSearched) {
+  LowerBoundOptions options = effort(0.5);
+  options.usePrograms = false;
+  unsigned compared = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed)
+    for (int percent : {90, 75, 60}) {
+      Problem problem = nineOps(seed, percent);
+      std::optional<int64_t> least = leastCost(problem);
+      LowerBound bound = lowerBound(problem, options);
+      EXPECT_EQ(bound.infeasible, !least.has_value());
+      if (!least)
+        continue;
+      ++compared;
+      EXPECT_EQ(bound.time, *least) << seed << " at " << percent;
+    }
+  EXPECT_GT(compared, 30u);
+  // Of uniform chains the best plans are known.
+  Problem problem = chain(16);
+  for (int64_t budget : {4, 5, 6, 7}) {
+    problem.deviceBudget = budget;
+    EXPECT_EQ(lowerBound(problem, options).time,
+              cantFail(solve(problem, "chain-dp")).time)
+        << budget;
+  }
+}
+
 TEST(Bounds, WhatNoFasterPlanRunsAgainIsExcluded) {
   for (auto [seed, known] : {std::pair(4, 40), {19, 35}, {40, 43}}) {
     Problem problem = nineOps(seed, 90);
     ASSERT_EQ(leastCost(problem), known);
-    LowerBoundOptions options = effort(0.5);
+    LowerBoundOptions options = ofMoments(0.5);
     options.usePrograms = false;
     EXPECT_LT(lowerBound(problem, options).time, known);
     options.knownTime = known;
@@ -318,11 +351,12 @@ TEST(Bounds, AKnownTimeLeavesTheBoundValid) {
         continue;
       ++compared;
       for (int64_t known : {*least, *least + 1, *least + 7, 2 * *least}) {
-        LowerBoundOptions options = effort(0.3);
-        options.knownTime = known;
-        LowerBound bound = lowerBound(problem, options);
-        EXPECT_FALSE(bound.infeasible) << seed;
-        EXPECT_LE(bound.time, *least) << seed << " " << bound.method;
+        for (LowerBoundOptions options : {effort(0.3), ofMoments(0.3)}) {
+          options.knownTime = known;
+          LowerBound bound = lowerBound(problem, options);
+          EXPECT_FALSE(bound.infeasible) << seed;
+          EXPECT_LE(bound.time, *least) << seed << " " << bound.method;
+        }
       }
     }
   }
