@@ -187,7 +187,8 @@ class Trial:
         bound = AMPLIFIED[element] * self.measure_amplified(name)
         for index in wrong:
             if differs(found[index], known[index], bound):
-                raise Failure("number", f"{name}, element {index}: {found[index]!r}, unrolled {known[index]!r}", command)
+                text = f"{name}, element {index}: {found[index]!r}, unrolled {known[index]!r}"
+                raise Failure("number", text, command)
         if self.session:
             self.session.count("amplified")
 

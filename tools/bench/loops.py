@@ -8,8 +8,8 @@ the loop). Each is exported as StableHLO and differentiated by remat (and, where
 a loop without a budget, with 60 %, 20 % and the smallest, and unrolled where that is not too long. The relative errors
 against JAX are at most 1e-5, all budgets give the same bits, and the peaks that are planned, simulated and measured are
 one number; exit status 1 if not. At the end, 20 and 2,000 steps of the rnn and of the lstm's gradient by JAX: bytes of
-the object, and seconds of processor time to compile it (the median of seven runs of each, in turn), of which 2,000 steps
-take at most 1.2 times those of 20; and the time to plan 100,000 iterations, less than a second. Needs JAX and NumPy.
+the object, and seconds of processor time to compile it (the median of seven runs of each, in turn). 2,000 steps take at
+most 1.2 times those of 20. Planning 100,000 iterations takes less than a second. Needs JAX and NumPy.
 """
 import json, os, resource, statistics, subprocess, sys, tempfile
 
