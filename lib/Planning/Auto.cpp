@@ -335,10 +335,7 @@ void Portfolio::improve() {
       refineBound(limit() * PortfolioTuning::earlyBoundShare,
                   2 * limit() * PortfolioTuning::earlyBoundShare);
     search.diversify(PortfolioTuning::firstShare);
-    if (options.timeLimitSeconds)
-      search.improve(PortfolioTuning::briefShare);
-    if (!hasStalled(PortfolioTuning::briefStall))
-      search.improve(PortfolioTuning::searchShare);
+    search.improve(PortfolioTuning::searchShare);
     refineAfterSearch();
     solveProgram();
   }

@@ -56,9 +56,6 @@ struct PortfolioTuning {
   /// Beyond half, because the bound is proven against the best plan: the better
   /// that is, the less there is to prove.
   static constexpr double searchShare = 0.55;
-  /// Where the clock is the limit and the best plan is from the first
-  /// `briefStall` of the time by then, this share is enough.
-  static constexpr double briefShare = 0.3, briefStall = 0.15;
   /// Share of the refined bound. Where the clock is the limit and the best plan
   /// is from the first `stall` of the time by then, the bound gets at least
   /// this share of what is left: little else is left to do.
