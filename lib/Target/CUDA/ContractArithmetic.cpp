@@ -52,8 +52,31 @@ static void contract(Operation *op, bool isDifference) {
   op->erase();
 }
 
-/// a * b + c, where a is a product with a constant, and b a constant: these are
-/// multiplied with each other.
+/// `number`, a constant or one of two, times a factor; null if it is none, or
+/// has no normal product.
+static Value multiplyConstant(OpBuilder &builder, Location loc, Value number,
+                              const APFloat &factor) {
+  if (auto either = number.getDefiningOp<arith::SelectOp>()) {
+    Value one = multiplyConstant(builder, loc, either.getTrueValue(), factor);
+    Value other =
+        multiplyConstant(builder, loc, either.getFalseValue(), factor);
+    if (!one || !other)
+      return {};
+    return arith::SelectOp::create(builder, loc, either.getCondition(), one,
+                                   other);
+  }
+  APFloat product(0.0f);
+  if (!matchPattern(number, m_ConstantFloat(&product)))
+    return {};
+  product.multiply(factor, APFloat::rmNearestTiesToEven);
+  if (!product.isNormal())
+    return {};
+  return arith::ConstantOp::create(
+      builder, loc, builder.getFloatAttr(number.getType(), product));
+}
+
+/// a * b + c, where a is a product with a constant, and b a constant, or one of
+/// two: these are multiplied with each other.
 static void mergeFactors(math::FmaOp op) {
   Value a = dropZeros(op.getA());
   Value inner, factor;
@@ -65,19 +88,12 @@ static void mergeFactors(math::FmaOp op) {
     inner = sum.getA();
     factor = sum.getB();
   }
-  APFloat first(0.0f), second(0.0f);
-  if (!inner || !matchPattern(factor, m_ConstantFloat(&first)) ||
-      !matchPattern(op.getB(), m_ConstantFloat(&second)))
-    return;
-  first.multiply(second, APFloat::rmNearestTiesToEven);
-  if (!first.isNormal())
+  APFloat first(0.0f);
+  if (!inner || !matchPattern(factor, m_ConstantFloat(&first)))
     return;
   OpBuilder builder(op);
-  op->setOperands(
-      {inner,
-       arith::ConstantOp::create(builder, op.getLoc(),
-                                 builder.getFloatAttr(op.getType(), first)),
-       op.getC()});
+  if (Value both = multiplyConstant(builder, op.getLoc(), op.getB(), first))
+    op->setOperands({inner, both, op.getC()});
 }
 
 void remat::cuda::contractArithmetic(Block &block) {

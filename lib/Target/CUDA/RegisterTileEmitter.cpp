@@ -359,9 +359,7 @@ void RegisterTileEmission::updateMaximum(const TilePass &pass,
     Value finite =
         arith::SelectOp::create(builder, loc, isNone, constant(0.0), maximum);
     runningMaxima[root][h] = finite;
-    growth[h] = emitExp(builder, loc,
-                        arith::SubFOp::create(builder, loc, before[h], finite),
-                        tiles.areRounded());
+    growth[h] = emitGrowth(builder, loc, before[h], finite, tiles.areRounded());
   }
   for (unsigned number : pass.maximum->sums)
     for (auto [place, sum] : llvm::enumerate(sumsOf[number])) {

@@ -102,12 +102,67 @@ SmallVector<Value> remat::cuda::emitTensorCore(OpBuilder &builder, Location loc,
   return floats;
 }
 
+static Value emitFloat(OpBuilder &builder, Location loc, float number) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getF32FloatAttr(number));
+}
+
+static Value emitPowerOfTwo(OpBuilder &builder, Location loc, Value exponent) {
+  return LLVM::CallIntrinsicOp::create(builder, loc, builder.getF32Type(),
+                                       builder.getStringAttr(powerOfTwoName),
+                                       ValueRange(exponent))
+      ->getResult(0);
+}
+
+/// The logarithm of e to the base 2.
+static constexpr float log2e = 1.44269504f;
+
+namespace {
+/// How e^(x - y) is a power of two for one y and many x: that of factor * x -
+/// exponent. The exponent is rounded, but all x have the same, so that
+/// quotients of such powers do not depend on it. From 2^27 on, neighbours of y
+/// are 16 apart, and rounding would be by powers that are too large; products
+/// with log2 e overflow later. There, the exponent is y itself: the power is 1
+/// where x is y, and next to nothing where it is less, whatever the base.
+struct Reference {
+  Reference(OpBuilder &builder, Location loc, Value y);
+
+  Value isLarge, factor, exponent;
+};
+} // namespace
+
+Reference::Reference(OpBuilder &builder, Location loc, Value y) {
+  Value size = math::AbsFOp::create(builder, loc, y);
+  isLarge = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE, size,
+                                  emitFloat(builder, loc, 0x1p27f));
+  factor = arith::SelectOp::create(builder, loc, isLarge,
+                                   emitFloat(builder, loc, 1.0f),
+                                   emitFloat(builder, loc, log2e));
+  // Rounded on its own, also where it is a part of a sum.
+  exponent = math::FmaOp::create(builder, loc, y, factor,
+                                 emitFloat(builder, loc, -0.0f));
+}
+
+Value remat::cuda::emitGrowth(OpBuilder &builder, Location loc, Value before,
+                              Value now, bool isRough) {
+  Value difference = arith::SubFOp::create(builder, loc, before, now);
+  if (!isRough)
+    return emitExp(builder, loc, difference, isRough);
+  Reference old(builder, loc, before), young(builder, loc, now);
+  Value isLarge =
+      arith::OrIOp::create(builder, loc, old.isLarge, young.isLarge);
+  Value exact = arith::MulFOp::create(builder, loc, difference,
+                                      emitFloat(builder, loc, log2e));
+  Value exponent =
+      arith::SubFOp::create(builder, loc, old.exponent, young.exponent);
+  return emitPowerOfTwo(
+      builder, loc,
+      arith::SelectOp::create(builder, loc, isLarge, exact, exponent));
+}
+
 Value remat::cuda::emitExp(OpBuilder &builder, Location loc, Value value,
                            bool isRough) {
-  auto constant = [&](float number) -> Value {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getF32FloatAttr(number));
-  };
+  auto constant = [&](float number) { return emitFloat(builder, loc, number); };
   auto fma = [&](Value a, Value b, Value c) -> Value {
     return math::FmaOp::create(builder, loc, a, b, c);
   };
@@ -116,25 +171,22 @@ Value remat::cuda::emitExp(OpBuilder &builder, Location loc, Value value,
     value = arith::MaximumFOp::create(builder, loc, value, constant(-104.0f));
     value = arith::MinimumFOp::create(builder, loc, value, constant(104.0f));
   }
-  Value log2e = constant(1.44269504f);
-  auto scale = [&](Value number) -> Value {
-    return arith::MulFOp::create(builder, loc, number, log2e);
-  };
   // What is subtracted is the same for many values.
-  auto difference = value.getDefiningOp<arith::SubFOp>();
-  Value exponent =
-      isRough && difference
-          ? fma(difference.getLhs(), log2e,
-                arith::NegFOp::create(builder, loc, scale(difference.getRhs())))
-          : scale(value);
-  Value power = LLVM::CallIntrinsicOp::create(
-                    builder, loc, builder.getF32Type(),
-                    builder.getStringAttr(powerOfTwoName), ValueRange(exponent))
-                    ->getResult(0);
+  if (auto difference = value.getDefiningOp<arith::SubFOp>();
+      isRough && difference) {
+    Reference reference(builder, loc, difference.getRhs());
+    return emitPowerOfTwo(
+        builder, loc,
+        fma(difference.getLhs(), reference.factor,
+            arith::NegFOp::create(builder, loc, reference.exponent)));
+  }
+  Value exponent = arith::MulFOp::create(builder, loc, value, constant(log2e));
+  Value power = emitPowerOfTwo(builder, loc, exponent);
   if (isRough)
     return power;
   // What the exponent was rounded by is made good.
-  Value rest = fma(value, log2e, arith::NegFOp::create(builder, loc, exponent));
+  Value rest = fma(value, constant(log2e),
+                   arith::NegFOp::create(builder, loc, exponent));
   return arith::MulFOp::create(
       builder, loc, power, fma(rest, constant(0.693147181f), constant(1.0f)));
 }

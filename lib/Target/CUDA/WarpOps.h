@@ -47,9 +47,15 @@ constexpr int64_t coreRows = 16, coreColumns = 8, coreTerms = 16;
 /// instruction (ex2.approx), where results below 2^-126 are zero. Its relative
 /// error is 2^-21, or with `isRough` 2^-22 + 2^-24 |value|: the error of a
 /// value that was rounded once more. Of a difference, it is both of its
-/// operands that are so.
+/// operands that are so: the first on its own, and the second alike for all
+/// values that it is subtracted from.
 mlir::Value emitExp(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value value, bool isRough);
+
+/// The exponential of before - now, two f32, with which exponentials of
+/// differences to `before` by `emitExp` become those of differences to `now`.
+mlir::Value emitGrowth(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value before, mlir::Value now, bool isRough);
 
 /// The intrinsic of LLVM that `emitExp` calls.
 constexpr llvm::StringLiteral powerOfTwoName = "llvm.nvvm.ex2.approx.ftz.f32";
