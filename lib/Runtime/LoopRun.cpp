@@ -32,7 +32,7 @@ remat_status remat_step::loadBodies(const remat_step_options &options,
     remat_status status =
         body.loadBody(std::move(checked), *this, options, message);
     if (status != REMAT_OK) {
-      message = "body " + std::to_string(bodies.size() - 1) + ": " + message;
+      message.insert(0, "body " + std::to_string(bodies.size() - 1) + ": ");
       return status;
     }
     stats.degraded_calls += body.stats.degraded_calls;

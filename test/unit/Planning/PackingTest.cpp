@@ -324,7 +324,7 @@ TEST(PackingTest, FaultsAreFound) {
   std::vector<LiveRange> ranges = {{4, 0, 1}, {4, 1, 2}, {4, 2, 3, 8}};
   Packing packing = pack(ranges);
   auto fault = [&](std::vector<int64_t> offsets, int64_t total) {
-    packing.offsets = offsets;
+    packing.offsets = std::move(offsets);
     packing.totalBytes = total;
     return findPackingFault(ranges, packing).value_or("none");
   };
