@@ -114,7 +114,6 @@ private:
   /// The last member: its thread ends before what it reads.
   tools::ProgressLine line;
 };
-} // namespace
 
 /// The error of buffers for which no arena within the capacity was found.
 class CapacityError
@@ -140,6 +139,8 @@ public:
 private:
   int64_t lowerBytes;
 };
+} // namespace
+
 char CapacityError::ID = 0;
 
 static double getEffort() {
