@@ -359,7 +359,7 @@ void RegisterTileEmission::updateMaximum(const TilePass &pass,
     Value finite =
         arith::SelectOp::create(builder, loc, isNone, constant(0.0), maximum);
     runningMaxima[root][h] = finite;
-    growth[h] = emitGrowth(builder, loc, before[h], finite, tiles.areRounded());
+    growth[h] = emitGrowth(builder, loc, before[h], finite);
   }
   for (unsigned number : pass.maximum->sums)
     for (auto [place, sum] : llvm::enumerate(sumsOf[number])) {

@@ -144,17 +144,15 @@ Reference::Reference(OpBuilder &builder, Location loc, Value y) {
 }
 
 Value remat::cuda::emitGrowth(OpBuilder &builder, Location loc, Value before,
-                              Value now, bool isRough) {
+                              Value now) {
   Value difference = arith::SubFOp::create(builder, loc, before, now);
-  if (!isRough)
-    return emitExp(builder, loc, difference, isRough);
-  Reference old(builder, loc, before), young(builder, loc, now);
-  Value isLarge =
-      arith::OrIOp::create(builder, loc, old.isLarge, young.isLarge);
   Value exact = arith::MulFOp::create(builder, loc, difference,
                                       emitFloat(builder, loc, log2e));
+  Reference old(builder, loc, before), young(builder, loc, now);
   Value exponent =
       arith::SubFOp::create(builder, loc, old.exponent, young.exponent);
+  Value isLarge =
+      arith::OrIOp::create(builder, loc, old.isLarge, young.isLarge);
   return emitPowerOfTwo(
       builder, loc,
       arith::SelectOp::create(builder, loc, isLarge, exact, exponent));

@@ -52,10 +52,10 @@ constexpr int64_t coreRows = 16, coreColumns = 8, coreTerms = 16;
 mlir::Value emitExp(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value value, bool isRough);
 
-/// The exponential of before - now, two f32, with which exponentials of
-/// differences to `before` by `emitExp` become those of differences to `now`.
+/// The exponential of before - now, two f32, with which rough exponentials of
+/// differences to `before` become those of differences to `now`.
 mlir::Value emitGrowth(mlir::OpBuilder &builder, mlir::Location loc,
-                       mlir::Value before, mlir::Value now, bool isRough);
+                       mlir::Value before, mlir::Value now);
 
 /// The intrinsic of LLVM that `emitExp` calls.
 constexpr llvm::StringLiteral powerOfTwoName = "llvm.nvvm.ex2.approx.ftz.f32";
