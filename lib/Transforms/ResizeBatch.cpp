@@ -334,16 +334,19 @@ LogicalResult Resizer::followSlice(tensor::ExtractSliceOp op) {
   return success();
 }
 
-/// Whether `value`, computed in a body, depends on one of `coordinates`.
+/// Whether `value`, computed in a body, depends on a coordinate.
 static bool dependsOn(Value value, Block &body,
                       function_ref<bool(Value)> isCoordinate) {
-  if (isCoordinate(value))
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && op->getBlock() == &body &&
-         llvm::any_of(op->getOperands(), [&](Value operand) {
-           return dependsOn(operand, body, isCoordinate);
-         });
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (unsigned number = 0; number < values.size(); ++number) {
+    if (isCoordinate(values[number]))
+      return true;
+    Operation *op = values[number].getDefiningOp();
+    if (op && op->getBlock() == &body)
+      values.insert(op->operand_begin(), op->operand_end());
+  }
+  return false;
 }
 
 /// Elements that a body reads for itself: where the position in the batch is
