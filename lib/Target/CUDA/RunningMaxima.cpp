@@ -11,11 +11,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RegisterTiles.h"
+#include "RegisterTileEmission.h"
+#include "WarpOps.h"
 
 #include "remat/Codegen/Reduction.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -204,4 +204,46 @@ void remat::cuda::joinSweeps(const RowSchedule &schedule, const TiledRows &plan,
     passes[0].maximum = std::move(maximum);
     next.clear();
   }
+}
+
+/// Gives all threads of a row its maximum so far, and multiplies what was added
+/// up by the exponential of what it grew by. `before` is the maximum of the
+/// tiles before this one.
+void RegisterTileEmission::updateMaximum(const TilePass &pass,
+                                         ArrayRef<Value> before,
+                                         MutableArrayRef<Value> sums) {
+  auto constant = [&](double number) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF32FloatAttr(float(number)));
+  };
+  Value root = schedule.steps[pass.maximum->step].getRoot();
+  DenseMap<unsigned, MutableArrayRef<Value>> sumsOf;
+  for (unsigned number : pass.ends) {
+    sumsOf[number] = sums.take_front(countSums(number));
+    sums = sums.drop_front(countSums(number));
+  }
+  std::array<Value, 2> growth;
+  for (unsigned h = 0; h < 2; ++h) {
+    Value &maximum = sumsOf[pass.maximum->step][h];
+    for (int64_t distance : {1, 2})
+      maximum = arith::MaximumFOp::create(
+          builder, loc, maximum,
+          emitShuffleXor(builder, loc, maximum, distance));
+    // Of rows that have nothing else so far, all exponentials are zero.
+    Value least = constant(-std::numeric_limits<float>::infinity());
+    Value isNone = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::OEQ, maximum, least);
+    Value finite =
+        arith::SelectOp::create(builder, loc, isNone, constant(0.0), maximum);
+    runningMaxima[root][h] = finite;
+    growth[h] = emitGrowth(builder, loc, before[h], finite);
+  }
+  for (unsigned number : pass.maximum->sums)
+    for (auto [place, sum] : llvm::enumerate(sumsOf[number])) {
+      unsigned h = schedule.steps[number].isContraction ? getElement(place).h
+                                                        : place % 2;
+      sum = arith::MulFOp::create(
+          builder, loc, sum,
+          convertFloat(builder, loc, growth[h], sum.getType()));
+    }
 }
