@@ -421,8 +421,8 @@ Expected<Solution> planStages(const Problem &problem,
     if (memory <= 0)
       continue;
     // What stages take is not known exactly, in neither direction.
-    StageProgram program(staging.getStages(),
-                         memory + memory / StageDpTuning::slack);
+    int64_t slack = std::min(memory / StageDpTuning::slack, INT64_MAX - memory);
+    StageProgram program(staging.getStages(), memory + slack);
     StagedRuns runs(graph, staging, program);
     std::optional<Plan> before;
     for (uint32_t step = 0; step < StageDpTuning::steps && !search.done();
