@@ -377,7 +377,12 @@ LogicalResult remat::emitStructuredVJP(ScatterOp op, ReverseContext &context) {
     SmallVector<Value> indices;
     for (Value index : yielded.getValues().drop_back())
       indices.push_back(body.primal(index));
-    body.accumulate(update, body.extract(cotangent, indices));
+    // Sums may be wider than the result.
+    Value element = body.extract(cotangent, indices);
+    if (element.getType() != update.getType())
+      element = arith::ExtFOp::create(body.getBuilder(), body.getLoc(),
+                                      update.getType(), element);
+    body.accumulate(update, element);
   });
   return rule.run({});
 }

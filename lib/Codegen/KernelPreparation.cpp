@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WidenScatters.h"
 #include "remat/Codegen/KernelBufferization.h"
 #include "remat/Codegen/KernelContext.h"
 
@@ -348,6 +349,7 @@ LogicalResult remat::codegen::prepareForBufferization(func::FuncOp kernel) {
   if (failed(decomposeForeignOps(kernel)))
     return failure();
   expandConvolutions(kernel);
+  widenScatters(kernel);
   MLIRContext *context = kernel.getContext();
   RewritePatternSet patterns(context);
   patterns

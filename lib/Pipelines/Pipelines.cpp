@@ -184,6 +184,7 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   RoundProductsPassOptions roundProducts;
   roundProducts.onlySums = options.roundsOnlySums;
   pm.addNestedPass<func::FuncOp>(createRoundProductsPass(roundProducts));
+  pm.addNestedPass<func::FuncOp>(createRoundScattersPass());
   pm.addNestedPass<func::FuncOp>(createFormEpiloguesPass());
   FormTasksPassOptions formTasks;
   formTasks.function = options.function;

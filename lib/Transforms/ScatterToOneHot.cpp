@@ -46,6 +46,9 @@ static std::optional<OneHot> match(ScatterOp op) {
       type.getRank() != static_cast<int64_t>(sizes.size()) + 1)
     return std::nullopt;
   Block &body = op.getBody().front();
+  if (body.getTerminator()->getOperands().back().getType() !=
+      type.getElementType())
+    return std::nullopt;
   OneHot result{SmallVector<unsigned>(sizes.size(), ~0u), ~0u};
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     auto argument =

@@ -26,6 +26,14 @@ struct RecomputeTuning {
   static constexpr int64_t maxShortSum = 256;
 };
 
+/// Scatters whose sums are wider than their result.
+struct ScatterRowsTuning {
+  /// Sums of a block, which are on the stack: 128 KiB of f32.
+  static constexpr int64_t blockElements = 32768;
+  /// The most columns of a block.
+  static constexpr int64_t maxColumns = 1024;
+};
+
 } // namespace remat
 
 #endif // REMAT_LIB_UTILS_TUNING_H

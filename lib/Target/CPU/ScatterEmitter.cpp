@@ -9,6 +9,10 @@
 // coordinates write different slices, so units own slices, and each fills its
 // own before adding to it.
 //
+// Sums that are wider than the result are made on the stack. Units own blocks
+// of rows then, look at all points for those that are in their block, and round
+// it in the end (ScatterRows.h).
+//
 //===----------------------------------------------------------------------===//
 
 #include "LoopEmitter.h"
@@ -18,6 +22,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Saturating.h"
+#include "remat/Utils/ScatterRows.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -50,9 +55,19 @@ public:
 
 private:
   void chooseLoops();
+  void chooseBlocks();
+  Type getUpdateType() const {
+    return op.getBody().front().getTerminator()->getOperands().back().getType();
+  }
   /// Whether the result does not hold what is added to yet.
   bool isFilled() const { return init || start; }
   void emitFill(OpBuilder &builder);
+  Value emitStackPlace(OpBuilder &builder, Value row, Value column);
+  void emitBlock(
+      OpBuilder &builder,
+      llvm::function_ref<void(OpBuilder &, Value row, Value column)> emitOne);
+  void emitClear(OpBuilder &builder);
+  void emitRounded(OpBuilder &builder);
   void defineBody(BodyEmitter &body);
   LogicalResult emitPoints(OpBuilder &builder);
 
@@ -72,6 +87,10 @@ private:
   /// Loops that run within a unit in order, and the innermost, if any.
   SmallVector<unsigned> ordered;
   int inner = -1;
+
+  /// Where sums are made on the stack: the blocks, and the sums of one.
+  std::optional<ScatterRows> rows;
+  Value stack;
 
   SmallVector<UnitBlock> blocks;
   SmallVector<Value> indices;
@@ -93,7 +112,15 @@ LogicalResult ScatterEmitter::initialize() {
   }
   if (auto inits = op->getAttrOfType<ArrayAttr>(RematDialect::initsAttrName))
     init = dyn_cast<TypedAttr>(inits[0]);
-  chooseLoops();
+  if (getUpdateType() == getElementTypeOrSelf(op.getInit().getType())) {
+    chooseLoops();
+    return success();
+  }
+  rows = findScatterRows(op);
+  if (!rows || !init)
+    return op.emitOpError("has sums wider than the result, expected this only "
+                          "where they can be made in blocks of rows");
+  chooseBlocks();
   return success();
 }
 
@@ -147,6 +174,21 @@ void ScatterEmitter::chooseLoops() {
                            ScatterTuning::minOwned, ScatterTuning::maxOwned)});
 }
 
+/// The last two parts of a unit are the block's rows and its columns.
+void ScatterEmitter::chooseBlocks() {
+  ArrayRef<int64_t> sizes = op.getSizes();
+  ownedDims = rows->ownedDims;
+  inner = rows->inner;
+  for (unsigned loop = 0; loop < sizes.size(); ++loop)
+    if (ownedDims[loop] < 0)
+      ordered.push_back(loop);
+    else if (static_cast<int>(loop) != inner)
+      units.push_back({loop, sizes[loop], 1});
+  // Rows are not the indices of a loop.
+  units.push_back({op.getNumLoops(), result.shape[rows->dim], rows->rows});
+  units.push_back({rows->inner, sizes[inner], rows->columns});
+}
+
 /// Fills the part of the result that the unit owns.
 void ScatterEmitter::emitFill(OpBuilder &builder) {
   OpBuilder::InsertionGuard guard(builder);
@@ -184,6 +226,64 @@ void ScatterEmitter::emitFill(OpBuilder &builder) {
                           getElementTypeOrSelf(op.getInit().getType()), address)
             : arith::ConstantOp::create(builder, loc, init).getResult();
   kernel.store(builder, loc, value, result.root, address);
+}
+
+/// Where the sum of this row and column of the result is in the block.
+Value ScatterEmitter::emitStackPlace(OpBuilder &builder, Value row,
+                                     Value column) {
+  Value inBlock =
+      arith::SubIOp::create(builder, loc, row, blocks[blocks.size() - 2].begin);
+  Value place =
+      emitLinear(builder, loc, 0, {rows->columns, 1}, {inBlock, column});
+  return arith::SubIOp::create(builder, loc, place, blocks.back().begin);
+}
+
+/// For all rows and columns of the block.
+void ScatterEmitter::emitBlock(
+    OpBuilder &builder,
+    llvm::function_ref<void(OpBuilder &, Value row, Value column)> emitOne) {
+  OpBuilder::InsertionGuard guard(builder);
+  const UnitBlock &ofRows = blocks[blocks.size() - 2], &columns = blocks.back();
+  Value row =
+      openLoop(builder, loc, ofRows.begin, ofRows.end).getInductionVar();
+  Value column =
+      openLoop(builder, loc, columns.begin, columns.end).getInductionVar();
+  emitOne(builder, row, column);
+}
+
+void ScatterEmitter::emitClear(OpBuilder &builder) {
+  OpBuilder onEntry = OpBuilder::atBlockBegin(kernel.entry);
+  Type type = getUpdateType();
+  stack = memref::AllocaOp::create(
+      onEntry, loc,
+      MemRefType::get({rows->rows * rows->columns}, getStorageType(type)),
+      onEntry.getI64IntegerAttr(64));
+  APFloat first = cast<FloatAttr>(init).getValue();
+  bool isInexact;
+  first.convert(cast<FloatType>(type).getFloatSemantics(),
+                APFloat::rmNearestTiesToEven, &isInexact);
+  Value start = arith::ConstantOp::create(builder, loc,
+                                          builder.getFloatAttr(type, first));
+  emitBlock(builder, [&](OpBuilder &b, Value row, Value column) {
+    memref::StoreOp::create(b, loc, start, stack,
+                            emitStackPlace(b, row, column));
+  });
+}
+
+void ScatterEmitter::emitRounded(OpBuilder &builder) {
+  emitBlock(builder, [&](OpBuilder &b, Value row, Value column) {
+    Value sum =
+        memref::LoadOp::create(b, loc, stack, emitStackPlace(b, row, column));
+    Value rounded = arith::TruncFOp::create(
+        b, loc, getElementTypeOrSelf(op.getInit().getType()), sum);
+    SmallVector<Value> place(result.shape.size());
+    for (auto [loop, dim] : llvm::enumerate(ownedDims))
+      if (dim >= 0)
+        place[dim] = static_cast<int>(loop) == inner ? column : indices[loop];
+    place[rows->dim] = row;
+    kernel.store(b, loc, rounded, result.root,
+                 emitLinear(b, loc, result.offset, result.strides, place));
+  });
 }
 
 void ScatterEmitter::defineBody(BodyEmitter &body) {
@@ -242,6 +342,18 @@ LogicalResult ScatterEmitter::emitPoints(OpBuilder &builder) {
     if (failed(body.emit(builder, depths[loop])))
       return failure();
   }
+  if (rows) {
+    const UnitBlock &block = blocks[blocks.size() - 2];
+    ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
+    // One comparison, as numbers without a sign.
+    Value row = arith::SubIOp::create(
+        builder, loc, body.lookup(yielded[rows->dim]), block.begin);
+    Value count = arith::SubIOp::create(builder, loc, block.end, block.begin);
+    Value isInBlock = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, row, count);
+    auto inBlock = scf::IfOp::create(builder, loc, isInBlock, false);
+    builder.setInsertionPointToStart(inBlock.thenBlock());
+  }
   if (inner >= 0) {
     indices[inner] =
         openLoop(builder, loc, blocks.back().begin, blocks.back().end)
@@ -254,8 +366,11 @@ LogicalResult ScatterEmitter::emitPoints(OpBuilder &builder) {
     yielded.push_back(body.lookup(value));
   Value update = yielded.pop_back_val();
   Value address =
-      emitLinear(builder, loc, result.offset, result.strides, yielded);
-  Value old = kernel.load(builder, loc, result.root, update.getType(), address);
+      rows ? emitStackPlace(builder, yielded[rows->dim], indices[inner])
+           : emitLinear(builder, loc, result.offset, result.strides, yielded);
+  Value old =
+      rows ? memref::LoadOp::create(builder, loc, stack, address).getResult()
+           : kernel.load(builder, loc, result.root, update.getType(), address);
   Value sum;
   if (isa<FloatType>(update.getType()))
     sum = arith::AddFOp::create(builder, loc, old, update);
@@ -263,7 +378,10 @@ LogicalResult ScatterEmitter::emitPoints(OpBuilder &builder) {
     sum = complex::AddOp::create(builder, loc, old, update);
   else
     sum = arith::AddIOp::create(builder, loc, old, update);
-  kernel.store(builder, loc, sum, result.root, address);
+  if (rows)
+    memref::StoreOp::create(builder, loc, sum, stack, address);
+  else
+    kernel.store(builder, loc, sum, result.root, address);
   return success();
 }
 
@@ -272,9 +390,24 @@ LogicalResult ScatterEmitter::emit(OpBuilder &builder, Value begin, Value end) {
   indices.assign(op.getNumLoops(), Value());
   auto unitLoop = openLoop(builder, loc, begin, end);
   blocks = splitUnit(builder, loc, unitLoop.getInductionVar(), units);
-  for (auto [unit, block] : llvm::zip(units, blocks))
-    if (unit.block == 1)
+  for (auto [unit, block] : llvm::zip(units, blocks)) {
+    if (unit.block == 1 && unit.loop < op.getNumLoops())
       indices[unit.loop] = block.begin;
+    // Blocks of one have no end.
+    if (rows && !block.end)
+      block.end = arith::AddIOp::create(builder, loc, block.begin,
+                                        emitIndex(builder, loc, 1));
+  }
+  if (rows) {
+    emitClear(builder);
+    {
+      OpBuilder::InsertionGuard afterPoints(builder);
+      if (failed(emitPoints(builder)))
+        return failure();
+    }
+    emitRounded(builder);
+    return success();
+  }
   if (isFilled())
     emitFill(builder);
   if (llvm::is_contained(op.getSizes(), 0))

@@ -56,12 +56,23 @@ func.func @scatter_yields_no_index(%g: tensor<4xf32>, %z: tensor<8xf32>) {
 
 // -----
 
-func.func @scatter_yields_other_type(%g: tensor<4xf64>, %z: tensor<8xf32>) {
-  // expected-error @+1 {{body yields an update of type 'f64', expected 'f32'}}
-  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf64>) outs(%z : tensor<8xf32>) {
-  ^bb0(%p: index, %v: f64):
-    remat.yield %p, %v : index, f64
-  } -> tensor<8xf32>
+func.func @scatter_yields_narrower_type(%g: tensor<4xf32>, %z: tensor<8xf64>) {
+  // expected-error @+1 {{body yields an update of type 'f32', expected 'f64' or a wider float}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf64>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  } -> tensor<8xf64>
+  return
+}
+
+// -----
+
+func.func @scatter_yields_other_type(%g: tensor<4xi64>, %z: tensor<8xi32>) {
+  // expected-error @+1 {{body yields an update of type 'i64', expected 'i32'}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xi64>) outs(%z : tensor<8xi32>) {
+  ^bb0(%p: index, %v: i64):
+    remat.yield %p, %v : index, i64
+  } -> tensor<8xi32>
   return
 }
 

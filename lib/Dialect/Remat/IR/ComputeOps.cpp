@@ -88,11 +88,17 @@ static LogicalResult verifyScatterBody(ScatterOp op) {
     if (!index.getType().isIndex())
       return op.emitOpError("body yields an index of type ")
              << index.getType() << ", expected 'index'";
-  if (yield.getValues().back().getType() != initType.getElementType())
-    return op.emitOpError("body yields an update of type ")
-           << yield.getValues().back().getType() << ", expected "
-           << initType.getElementType();
-  return success();
+  Type update = yield.getValues().back().getType();
+  Type element = initType.getElementType();
+  if (update == element)
+    return success();
+  auto wide = dyn_cast<FloatType>(update),
+       narrow = dyn_cast<FloatType>(element);
+  if (wide && narrow && wide.getWidth() > narrow.getWidth())
+    return success();
+  return op.emitOpError("body yields an update of type ")
+         << update << ", expected " << element
+         << (narrow ? " or a wider float" : "");
 }
 
 LogicalResult ScatterOp::verify() {

@@ -52,6 +52,8 @@ def Remat_ScatterOp : Remat_Op<"scatter", [
     selects by one loop has the size of that loop, and no point selects an
     element outside of an input. The indices that the body yields may be any:
     import wraps those that are not provably in bounds in `remat.check_index`.
+    An update of floats may be wider than the elements of `init`. Then `init` is
+    widened, and the sums are rounded once in the end.
 
     This is the adjoint of a structured operation that reads through
     `tensor.extract`, or through an indexing map that is not a projected

@@ -195,6 +195,27 @@ def RoundProductsPass
   ];
 }
 
+def RoundScattersPass
+    : Pass<"remat-round-scatters", "::mlir::func::FuncOp"> {
+  let summary = "Let a scatter round what is read rounded only";
+  let description = [{
+    The gradient of a table of f16 or bf16 is a scatter in f32 that is rounded
+    in the end. Where the rounding is all that reads the scatter, and the
+    scatter starts from zeros, this pass makes it a scatter whose result has the
+    type that is rounded to, while its sums stay in f32: the kernel makes the
+    sums of a few rows at a time, rounds them, and never has the table in f32.
+    No bit changes.
+
+    That is for the target `cpu`, where one dimension of the result is computed
+    and the others are those of the points, and where looking at all points for
+    each block of rows takes no longer than writing the result
+    (include/remat/Utils/ScatterRows.h). A scatter or a rounding with a policy
+    stays as it is, and so does a scatter with a tag.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FormEpiloguesPass
     : Pass<"remat-form-epilogues", "::mlir::func::FuncOp"> {
   let summary = "Let what reads a product read what the library makes of it";
