@@ -25,17 +25,11 @@ namespace {
 class OrderChecker {
 public:
   OrderChecker(const Table &table, std::string &error)
-      : t(table), clocks(t.entries.size()), error(error) {}
+      : t(table), clocks(clocksOf(t)), error(error) {}
 
   bool run() {
-    auto nextCall = t.callBegins.begin();
     for (uint32_t i = 0; i < t.entries.size(); ++i) {
-      for (; nextCall != t.callBegins.end() && *nextCall == i; ++nextCall)
-        clocks.join();
       const remat_entry &entry = t.entries[i];
-      clocks.begin(i, entry.stream);
-      for (uint32_t wait = 0; wait < entry.wait_count; ++wait)
-        clocks.wait(i, t.waits[entry.first_wait + wait]);
       for (uint32_t use = 0; use < entry.operand_count; ++use)
         if (!read(i, t.operand(entry, use)))
           return false;

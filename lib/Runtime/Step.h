@@ -19,6 +19,7 @@
 #include "LibraryCall.h"
 #include "Ranges.h"
 #include "RecomputeCheck.h"
+#include "Streams.h"
 #include "Table.h"
 #include "remat/Runtime/Runtime.h"
 
@@ -169,11 +170,13 @@ private:
   };
   void findUsage();
   void findTensorEvents();
+  void findResultPlaces();
+  uint32_t lastEntryBeside(uint32_t index, const remat::StreamClocks &clocks);
   void beginTensorEvents(const remat_state *state, size_t resultCount);
   bool isAwaited(size_t result) const;
   remat_status provideResults(uint32_t entry);
   remat_status provideResult(uint32_t result);
-  void releaseArguments(uint32_t entry);
+  void releaseTensors(uint32_t entry);
   remat_status provideAll();
   void releaseAll();
   remat_tensor_info describe(const remat_signature &signature,
@@ -191,8 +194,11 @@ private:
   /// Whether the calls that are run must be given the tensor.
   bool isNeeded(const Usage &usage) const;
   bool checkDonations();
+  std::string describeRange(const Range &range) const;
   bool checkOverlaps();
   bool checkState(size_t call, const remat_state &state);
+  /// Checks that a tensor of the call is not in the state, or where it may be.
+  bool checkBesideState(const Range &range);
   remat_status poisonMemory();
   remat_status runHere(size_t first, size_t end);
   remat_status runEntries(uint32_t begin, uint32_t end);
@@ -285,14 +291,19 @@ private:
   std::vector<Range> ranges;
   std::vector<remat_kernel_status> statuses;
   std::vector<Usage> argumentUsage, resultUsage;
-  /// When a call first uses a result, and when it last uses an argument.
+  /// When a call first uses a result, and when it last uses an argument, or a
+  /// result of an earlier call that it does not write.
   struct TensorEvent {
-    uint32_t entry, tensor;
+    uint32_t entry;
+    bool isResult;
+    uint32_t tensor;
     /// Whether an entry beside the computation uses it.
     bool isBeside;
   };
   /// In the order of the entries, of all calls.
-  std::vector<TensorEvent> resultBegins, argumentEnds;
+  std::vector<TensorEvent> resultBegins, tensorEnds;
+  /// Of each result, see state_offset of remat_tensor_info.
+  std::vector<uint64_t> resultPlaces;
   /// Of each result, the pointers that are in it.
   std::vector<std::vector<Supplied>> resultPointers;
   /// What the current run asks of its caller; null if nothing.
@@ -310,6 +321,8 @@ private:
   bool needsAllTensors = true;
   /// Where the state and what is offloaded lie in the current run.
   char *stateMemory = nullptr;
+  /// The state of the current run; null if there is none.
+  const remat_state *currentState = nullptr;
   char *hostMemory = nullptr;
   /// Whether copies run on threads of their own in the current run.
   bool isBeside = false;

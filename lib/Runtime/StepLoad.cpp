@@ -80,6 +80,7 @@ remat_status remat_step::load(const remat_module &module,
   if (remat_status status = prepare(options, message))
     return status;
   findTensorEvents();
+  findResultPlaces();
   ranges.reserve(table.arguments.size() + table.results.size());
   if (flags & REMAT_STEP_PROFILE) {
     times.assign(table.entries.size(), 0);

@@ -38,7 +38,8 @@ remat_tensor_info remat_step::describe(const remat_signature &signature,
                             REMAT_NONE,
                             REMAT_NONE,
                             signature.flags,
-                            signature.donation};
+                            signature.donation,
+                            REMAT_NO_PLACE};
   tensorBytes(signature.dtype, dims, signature.rank, info.bytes);
   for (uint32_t call = 0; call < callCount(); ++call) {
     if (!usage.used[call])
@@ -54,7 +55,9 @@ remat_tensor_info remat_step::describeArgument(size_t index) const {
 }
 
 remat_tensor_info remat_step::describeResult(size_t index) const {
-  return describe(table.results[index], resultUsage[index]);
+  remat_tensor_info info = describe(table.results[index], resultUsage[index]);
+  info.state_offset = resultPlaces[index];
+  return info;
 }
 
 bool remat_step::checkTensor(const std::string &name,
@@ -168,6 +171,13 @@ bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
   return true;
 }
 
+std::string remat_step::describeRange(const Range &range) const {
+  const auto &list = range.isResult ? table.results : table.arguments;
+  return std::string(range.isResult ? "result " : "argument ") +
+         std::to_string(range.index) + " '" +
+         table.string(list[range.index].name) + "'";
+}
+
 bool remat_step::checkOverlaps() {
   std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) {
     return std::tie(a.begin, a.written, a.index) <
@@ -178,15 +188,9 @@ bool remat_step::checkOverlaps() {
   for (const Range &range : ranges) {
     const Range *before = range.written ? furthest : written;
     if (before && range.begin < before->end) {
-      auto name = [&](const Range &r) {
-        const auto &list = r.isResult ? table.results : table.arguments;
-        return std::string(r.isResult ? "result " : "argument ") +
-               std::to_string(r.index) + " '" +
-               table.string(list[r.index].name) + "'";
-      };
       bool first = range.written;
-      error = name(first ? range : *before) + " overlaps " +
-              name(first ? *before : range);
+      error = describeRange(first ? range : *before) + " overlaps " +
+              describeRange(first ? *before : range);
       return false;
     }
     if (!furthest || range.end > furthest->end)
@@ -224,13 +228,32 @@ bool remat_step::checkState(size_t call, const remat_state &state) {
     return false;
   }
   bool isHere = isHostMemory(state.data);
+  auto isBesideIt = [&](const Range &range) { return checkBesideState(range); };
   return checkPlace("state", state.data) &&
          fits("state", state.data, state.bytes, table.header.state_bytes,
               isHere ? REMAT_ALIGNMENT : REMAT_DEVICE_ALIGNMENT) &&
          fits("state's host memory", state.host, state.host_bytes,
               table.header.host_bytes) &&
          fits("state's memory for checks", state.check, state.check_bytes,
-              checkBytes());
+              checkBytes()) &&
+         std::all_of(ranges.begin(), ranges.end(), isBesideIt);
+}
+
+bool remat_step::checkBesideState(const Range &range) {
+  auto begin = reinterpret_cast<uintptr_t>(currentState->data);
+  if (range.end <= begin || range.begin >= begin + table.header.state_bytes)
+    return true;
+  // Of a device, a state of the host is only copied.
+  bool isInPlace = isHostMemory(currentState->data) == !device;
+  uint64_t place =
+      range.isResult && isInPlace ? resultPlaces[range.index] : REMAT_NO_PLACE;
+  if (place != REMAT_NO_PLACE && range.begin == begin + place)
+    return true;
+  error = describeRange(range) + " overlaps the state, expected it " +
+          (place == REMAT_NO_PLACE
+               ? std::string("elsewhere")
+               : "elsewhere, or at byte " + std::to_string(place) + " of it");
+  return false;
 }
 
 /// What no call has written yet is NaN: the scratch memory, and before the
@@ -258,6 +281,7 @@ remat_status remat_step::run(size_t first, size_t end,
   currentEnd = end;
   // Of a step without backward calls, the forward call is not all the same.
   needsAllTensors = !state;
+  currentState = state;
   beginTensorEvents(state, resultCount);
   if (!checkTensors("argument", arguments, argumentCount, table.arguments,
                     argumentUsage) ||
@@ -361,7 +385,7 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
         poison(root);
     }
     if (events && !device)
-      releaseArguments(i);
+      releaseTensors(i);
   }
   stats.state_bytes = live;
   return REMAT_OK;

@@ -171,4 +171,18 @@ private:
 
 } // namespace
 
+StreamClocks remat::clocksOf(const Table &table) {
+  StreamClocks clocks(table.entries.size());
+  auto nextCall = table.callBegins.begin();
+  for (uint32_t i = 0; i < table.entries.size(); ++i) {
+    for (; nextCall != table.callBegins.end() && *nextCall == i; ++nextCall)
+      clocks.join();
+    const remat_entry &entry = table.entries[i];
+    clocks.begin(i, entry.stream);
+    for (uint32_t wait = 0; wait < entry.wait_count; ++wait)
+      clocks.wait(i, table.waits[entry.first_wait + wait]);
+  }
+  return clocks;
+}
+
 void remat::assignStreams(Table &table) { StreamAssigner(table).run(); }

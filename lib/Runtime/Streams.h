@@ -64,6 +64,9 @@ private:
   Clock counts = {}, ended = {};
 };
 
+/// The clocks of a table whose entries have their streams and waits.
+StreamClocks clocksOf(const Table &table);
+
 /// Sets stream and waits of all entries of a table that has no waits yet, with
 /// the fewest that keep these rules:
 ///

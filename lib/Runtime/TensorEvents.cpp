@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A caller may give results their memory when a call first writes there, and
-// release arguments when it has read them. So the gradients of a step need not
-// all be there beside the cotangents that it begins with.
+// release arguments, and results of earlier calls, when it has read them. So
+// the gradients of a step need not all be there beside the cotangents that it
+// begins with.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,31 +17,41 @@
 
 using namespace remat;
 
-/// Finds when each call first uses each result, and last uses each argument.
+/// Finds when each call first uses each result, and when it last uses what it
+/// only reads.
 void remat_step::findTensorEvents() {
   if (callCount() < 2)
     return;
   const uint32_t unused = REMAT_NONE;
   for (size_t call = 0; call < callCount(); ++call) {
-    std::vector<TensorEvent> begins(table.results.size(), {unused, 0, false});
-    std::vector<TensorEvent> ends(table.arguments.size(), {unused, 0, false});
+    std::vector<TensorEvent> begins(table.results.size(), {unused, true, 0, 0});
+    std::vector<TensorEvent> ends(table.arguments.size(),
+                                  {unused, false, 0, false});
+    std::vector<TensorEvent> resultEnds = begins;
     for (uint32_t i = table.callBegins[call]; i < table.callBegins[call + 1];
          ++i) {
       const remat_entry &entry = table.entries[i];
       auto use = [&](const remat_buffer &buffer) {
-        if (buffer.space == REMAT_SPACE_RESULT &&
-            begins[buffer.index].entry == unused)
-          begins[buffer.index] = {i, buffer.index, false};
-        if (buffer.space != REMAT_SPACE_ARGUMENT)
+        bool isResult = buffer.space == REMAT_SPACE_RESULT;
+        if (!isResult && buffer.space != REMAT_SPACE_ARGUMENT)
           return;
-        bool isBesideToo =
-            entry.stream != REMAT_STREAM_COMPUTE || ends[buffer.index].isBeside;
-        ends[buffer.index] = {i, buffer.index, isBesideToo};
+        TensorEvent &end = (isResult ? resultEnds : ends)[buffer.index];
+        bool isBesideToo = entry.stream != REMAT_STREAM_COMPUTE || end.isBeside;
+        end = {i, isResult, buffer.index, isBesideToo};
+        if (isResult && begins[buffer.index].entry == unused)
+          begins[buffer.index] = end;
       };
       for (uint32_t k = 0; k < entry.operand_count + entry.result_count; ++k)
         use(table.operand(entry, k));
       if (entry.workspace != REMAT_NONE)
         use(table.buffers[entry.workspace]);
+    }
+    for (uint32_t i = 0; i < table.results.size(); ++i) {
+      const Usage &usage = resultUsage[i];
+      auto now = usage.written.begin() + static_cast<ptrdiff_t>(call);
+      if (usage.written[call] || begins[i].entry == unused ||
+          std::find(usage.written.begin(), now, true) == now)
+        resultEnds[i].entry = unused;
     }
     auto keep = [&](std::vector<TensorEvent> &all,
                     const std::vector<TensorEvent> &found) {
@@ -49,13 +60,15 @@ void remat_step::findTensorEvents() {
           [&](const TensorEvent &event) { return event.entry != unused; });
     };
     keep(resultBegins, begins);
-    keep(argumentEnds, ends);
+    keep(tensorEnds, ends);
+    keep(tensorEnds, resultEnds);
   }
   auto isEarlier = [](const TensorEvent &a, const TensorEvent &b) {
-    return std::tie(a.entry, a.tensor) < std::tie(b.entry, b.tensor);
+    return std::tie(a.entry, a.isResult, a.tensor) <
+           std::tie(b.entry, b.isResult, b.tensor);
   };
   std::sort(resultBegins.begin(), resultBegins.end(), isEarlier);
-  std::sort(argumentEnds.begin(), argumentEnds.end(), isEarlier);
+  std::sort(tensorEnds.begin(), tensorEnds.end(), isEarlier);
   resultPointers.resize(table.results.size());
   for (const Supplied &place : supplied) {
     const remat_buffer &buffer = table.buffers[place.buffer];
@@ -84,7 +97,7 @@ void remat_step::beginTensorEvents(const remat_state *state,
                                all.begin());
   };
   nextBegin = first(resultBegins);
-  nextEnd = first(argumentEnds);
+  nextEnd = first(tensorEnds);
 }
 
 /// Whether the caller is to be asked for the memory of a result. One that has
@@ -115,14 +128,12 @@ remat_status remat_step::provideResult(uint32_t result) {
   for (const Range &range : ranges) {
     if (begin >= range.end || range.begin >= begin + bytes)
       continue;
-    const auto &list = range.isResult ? table.results : table.arguments;
-    error = name + " got memory that overlaps " +
-            (range.isResult ? "result " : "argument ") +
-            std::to_string(range.index) + " '" +
-            table.string(list[range.index].name) + "'";
+    error = name + " got memory that overlaps " + describeRange(range);
     return REMAT_INVALID_ARGUMENT;
   }
   ranges.push_back({begin, begin + bytes, true, true, result});
+  if (!checkBesideState(ranges.back()))
+    return REMAT_INVALID_ARGUMENT;
   eventResults[result].data = data;
   for (const Supplied &place : resultPointers[result])
     pointers[place.pointer] = address(table.buffers[place.buffer]);
@@ -139,22 +150,26 @@ remat_status remat_step::provideResults(uint32_t entry) {
   return REMAT_OK;
 }
 
-/// Releases the arguments that an entry was the last to use.
-void remat_step::releaseArguments(uint32_t entry) {
-  for (; nextEnd < argumentEnds.size() && argumentEnds[nextEnd].entry == entry;
+/// Releases the tensors that an entry was the last to read.
+void remat_step::releaseTensors(uint32_t entry) {
+  for (; nextEnd < tensorEnds.size() && tensorEnds[nextEnd].entry == entry;
        ++nextEnd) {
-    const TensorEvent &event = argumentEnds[nextEnd];
-    if (!events->release || !currentArguments[event.tensor].data ||
-        table.arguments[event.tensor].donation != REMAT_NONE)
+    const TensorEvent &event = tensorEnds[nextEnd];
+    bool isResult = event.isResult;
+    auto *release = isResult ? events->release_result : events->release;
+    const auto &list = isResult ? table.results : table.arguments;
+    const auto *given = isResult ? currentResults : currentArguments;
+    if (!release || !given[event.tensor].data ||
+        list[event.tensor].donation != REMAT_NONE)
       continue;
     if (event.isBeside && isBeside)
       copyStreams.drain();
     auto isReleased = [&](const Range &range) {
-      return !range.isResult && range.index == event.tensor;
+      return range.isResult == isResult && range.index == event.tensor;
     };
     ranges.erase(std::remove_if(ranges.begin(), ranges.end(), isReleased),
                  ranges.end());
-    events->release(events->user, event.tensor);
+    release(events->user, event.tensor);
   }
 }
 
@@ -170,5 +185,5 @@ remat_status remat_step::provideAll() {
 void remat_step::releaseAll() {
   for (uint32_t i = table.callBegins[currentCall];
        events && i < table.callBegins[currentEnd]; ++i)
-    releaseArguments(i);
+    releaseTensors(i);
 }

@@ -167,6 +167,9 @@ typedef struct remat_tensor {
   const int64_t *dims;
 } remat_tensor;
 
+/// "No place in the state".
+#define REMAT_NO_PLACE UINT64_MAX
+
 /// What is known of an argument or a result; lives as long as the step.
 typedef struct remat_tensor_info {
   const char *name;
@@ -185,21 +188,30 @@ typedef struct remat_tensor_info {
   /// result; of the result, that of the argument. Both must be given with the
   /// same `data`. REMAT_NONE of others.
   uint32_t donation;
+  /// Of a result of backward calls, the byte of the state at which it may be
+  /// given to them: from the first time that a call writes the result, none
+  /// uses that memory of the state again. So it takes the place of what is
+  /// dead, and stays behind the last call. These places do not overlap. On a
+  /// device, the state must be in its memory. REMAT_NO_PLACE of others.
+  uint64_t state_offset;
 } remat_tensor_info;
 
 /// What a call asks of its caller while it runs, in the thread that made it.
-/// Neither function may use the step.
+/// Each function may be NULL, and none may use the step.
 typedef struct remat_tensor_events {
   /// The memory of a result that was given with dims and without data, before
   /// the call first writes there: at least the bytes of the result, which
-  /// overlap no other tensor of the call. NULL ends the call with
-  /// REMAT_OUT_OF_MEMORY.
+  /// overlap no other tensor of the call, and nothing of the state but at its
+  /// `state_offset`. NULL ends the call with REMAT_OUT_OF_MEMORY.
   void *(*provide)(void *user, size_t result);
   /// The call reads an argument no more, so that its memory may be released,
   /// and be that of a result; not of one that gives its buffer to a result.
   void (*release)(void *user, size_t argument);
-  /// Passed to both.
+  /// Passed to all.
   void *user;
+  /// The call reads a result of an earlier call no more, and has not written
+  /// it, likewise.
+  void (*release_result)(void *user, size_t result);
 } remat_tensor_events;
 
 /// What the forward call of a step leaves for its backward calls: memory of the

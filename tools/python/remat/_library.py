@@ -24,6 +24,7 @@ DTYPES = ["f32", "f64", "f16", "bf16", "i1", "i8", "i16", "i32", "i64", "c64", "
 DTYPE_BYTES = [4, 8, 2, 2, 1, 1, 2, 4, 8, 8, 16]
 ALIGNMENT, DEVICE_ALIGNMENT = 64, 256
 NONE = 0xFFFFFFFF
+NO_PLACE = 0xFFFFFFFFFFFFFFFF
 
 
 # Flags of a step.
@@ -53,7 +54,7 @@ class Tensor(ctypes.Structure):
 class TensorInfo(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("dtype", c_int), ("rank", c_int32), ("dims", POINTER(c_int64)),
                 ("bytes", c_uint64), ("first_call", c_uint32), ("last_call", c_uint32), ("flags", c_uint32),
-                ("donation", c_uint32)]
+                ("donation", c_uint32), ("state_offset", c_uint64)]
 
 
 Provide = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_size_t)
@@ -61,7 +62,7 @@ Release = ctypes.CFUNCTYPE(None, c_void_p, c_size_t)
 
 
 class TensorEvents(ctypes.Structure):
-    _fields_ = [("provide", Provide), ("release", Release), ("user", c_void_p)]
+    _fields_ = [("provide", Provide), ("release", Release), ("user", c_void_p), ("release_result", Release)]
 
 
 class State(ctypes.Structure):

@@ -23,7 +23,8 @@ REPORT_POINTS = 5
 class TensorInfo:
     """An argument or a result: `name`, `dtype` as MLIR names it, `shape` and `bytes`. `exists` is false for the
     derivative of what no differentiable path leads to. `donation` is the number of the result that has an argument's
-    buffer, or of the argument of which a result has the buffer."""
+    buffer, or of the argument of which a result has the buffer. `state_offset` is the byte of the state at which a
+    result of backward calls may be, as nothing there is used any more when it is made; None of others."""
 
     def __init__(self, info):
         self.name = info.name.decode()
@@ -32,6 +33,7 @@ class TensorInfo:
         self.bytes = info.bytes
         self.exists = not info.flags & 1
         self.donation = None if info.donation == lib.NONE else info.donation
+        self.state_offset = None if info.state_offset == lib.NO_PLACE else info.state_offset
         self.first_call = None if info.first_call == lib.NONE else info.first_call
         self.last_call = None if info.last_call == lib.NONE else info.last_call
 

@@ -4,14 +4,15 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import unittest
+import unittest.mock
 
 from common import needs_torch, rt, torch
 
 if torch is not None:
     import torch.nn as nn
     from remat.arrays import _view_dlpack, view
-    from remat.torch.backend import TorchStep
-    from remat.torch.placement import SpareMemory, spare_memory
+    from remat.torch.backend import CallEvents, TorchStep
+    from remat.torch.placement import OnCpu, SpareMemory, spare_memory
     from torch.profiler import ProfilerActivity, profile
 
 
@@ -33,6 +34,7 @@ class MemoryTest(unittest.TestCase):
         torch.manual_seed(0)
         torch._dynamo.reset()
         rt.compiled_steps.clear()
+        spare_memory.spare.clear()
 
     def test_gradients_come_and_go(self):
         """Two layers with gradients of 1 MiB, and outputs of 4 MiB, whose gradient the second layer alone reads. It is
@@ -71,9 +73,11 @@ class MemoryTest(unittest.TestCase):
         compiled = torch.compile(lambda x: layer(x).sin(), backend="remat", dynamic=False, options={"threads": 1})
         xs = [torch.randn(2048, 64) for _ in range(2)]
         compiled(xs[0]).sum().backward()
+        layer.zero_grad(set_to_none=True)  # Gradients may be in the same memory.
         spare = list(spare_memory.spare)
         self.assertEqual(sum(len(memory) >= 8 << 20 for memory in spare), 1)
         for order in (0, 1):
+            layer.zero_grad(set_to_none=True)
             losses = [compiled(x).sum() for x in xs]
             self.assertFalse(any(memory in spare_memory.spare for memory in spare))
             for number in (order, 1 - order):
@@ -82,6 +86,7 @@ class MemoryTest(unittest.TestCase):
                 expected = (xs[number] @ layer.weight.T).cos().T @ xs[number]
                 self.assertLess((layer.weight.grad - expected).abs().max(), 1e-3)
             losses = None
+        layer.zero_grad(set_to_none=True)
         self.assertEqual(sum(len(memory) >= 8 << 20 for memory in spare_memory.spare), 2)
 
     def test_spare_memory_does_not_add_up(self):
@@ -99,6 +104,127 @@ class MemoryTest(unittest.TestCase):
         self.assertEqual(spare.spare, [])
         del view
         self.assertEqual(spare.get(6 * mebibyte).data_ptr(), address)
+
+    def test_gradients_are_where_the_state_is_dead(self):
+        """Eight layers keep 8 MiB each for the backward call, which makes a gradient of 4 MiB of each, from the last one
+        to the first. Most of them take the place of what is dead, and get no other memory. They have the bits that
+        gradients elsewhere have, and stay when the step is called again."""
+        layers = [nn.Linear(1024, 1024, bias=False) for _ in range(8)]
+        model = nn.Sequential(*(part for layer in layers for part in (layer, nn.Sigmoid())))
+        compiled = torch.compile(model, backend="remat", dynamic=False, options={"threads": 1})
+        x, mebibyte = torch.randn(2048, 1024), 1 << 20
+        gradients = lambda: [layer.weight.grad for layer in layers]
+        with unittest.mock.patch.object(OnCpu, "state_part", return_value=None):
+            compiled(x).sum().backward()
+            expected = gradients()
+        step, = rt.compiled_steps
+        placed = [r for r in step.results if r.state_offset is not None and r.bytes == 4 * mebibyte]
+        self.assertGreaterEqual(len(placed), 4)
+        for result in placed:
+            self.assertLessEqual(result.state_offset + result.bytes, step.state_bytes)
+        model.zero_grad(set_to_none=True)
+        loss = compiled(x).sum()
+        # The gradients of the outputs and of the other layers.
+        self.assertLess(allocated_peak(loss.backward), (8 + 4 * (8 - len(placed)) + 1) * mebibyte)
+        for found, other in zip(gradients(), expected):
+            self.assertTrue(torch.equal(found, other))
+            self.assertLessEqual(found.untyped_storage().nbytes(), 4 * mebibyte)
+            self.assertFalse(found._is_view())
+        first, copies = gradients(), [gradient.clone() for gradient in gradients()]
+        model.zero_grad(set_to_none=True)
+        del loss
+        compiled(2 * x).sum().backward()
+        for kept, copy in zip(first, copies):
+            self.assertTrue(torch.equal(kept, copy))
+        # They add up in the memory of the first ones.
+        for layer, kept in zip(layers, first):
+            layer.weight.grad = kept
+        compiled(x).sum().backward()
+        for layer, copy in zip(layers, copies):
+            self.assertTrue(torch.equal(layer.weight.grad, 2 * copy))
+
+    def test_results_that_are_read_go(self):
+        """The outputs, 8 MiB of a sigmoid, are read by the backward call, which then makes a gradient of 8 MiB."""
+        layer = nn.Linear(1024, 2048, bias=False)
+        compiled = torch.compile(lambda x: layer(x).sigmoid(), backend="remat", dynamic=False, options={"threads": 1})
+        x, mebibyte = torch.randn(1024, 1024), 1 << 20
+
+        def run():
+            compiled(x).sum().backward()
+
+        run()
+        layer.zero_grad(set_to_none=True)
+        released = []
+        close = CallEvents.close
+
+        def closing(self):
+            released.append([number for number, kept in enumerate(self.given_results) if not kept])
+            close(self)
+
+        with unittest.mock.patch.object(CallEvents, "close", closing):
+            self.assertLess(allocated_peak(run), 17 * mebibyte)
+        step, = rt.compiled_steps
+        outputs = [i for i, r in enumerate(step.results) if r.bytes == 8 * mebibyte and r.first_call == 0]
+        self.assertEqual(released, [outputs])
+
+    def test_a_graph_that_is_kept(self):
+        """The backward call writes over what it is given, so it gets a copy where the graph is used again; here the
+        state has memory of its own, or is small."""
+        for rows in (2048, 8):
+            with self.subTest(rows=rows):
+                layers = [nn.Linear(512, 512) for _ in range(3)]
+                model = nn.Sequential(*(part for layer in layers for part in (layer, nn.GELU())))
+                compiled = torch.compile(model, backend="remat", dynamic=False, options={"threads": 1})
+                loss = compiled(torch.randn(rows, 512)).square().sum()
+                found = []
+                for number in range(3):
+                    model.zero_grad(set_to_none=True)
+                    loss.backward(retain_graph=number < 2)
+                    found.append([p.grad.clone() for p in model.parameters()])
+                for gradients in found[1:]:
+                    for gradient, first in zip(gradients, found[0]):
+                        self.assertTrue(torch.equal(gradient, first))
+                with self.assertRaises(RuntimeError):
+                    loss.backward()
+
+    def test_a_state_that_a_hook_has_moved(self):
+        """To addresses at which steps take no state; they get a copy at others."""
+        layers = [nn.Linear(512, 512) for _ in range(3)]
+        model = nn.Sequential(*(part for layer in layers for part in (layer, nn.GELU())))
+        compiled = torch.compile(model, backend="remat", dynamic=False, options={"threads": 1})
+
+        def move(tensor):
+            memory = torch.empty(tensor.numel() * tensor.itemsize + 64, dtype=torch.uint8)
+            skew = -memory.data_ptr() % 64 + 16
+            return memory[skew:skew + tensor.numel() * tensor.itemsize].view(tensor.dtype).view(
+                tensor.shape).copy_(tensor)
+
+        for rows in (2048, 8):
+            x, found = torch.randn(rows, 512), []
+            for pack in (lambda tensor: tensor, move):
+                model.zero_grad(set_to_none=True)
+                with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+                    loss = compiled(x).square().sum()
+                loss.backward()
+                found.append([p.grad.clone() for p in model.parameters()])
+            for one, other in zip(*found):
+                self.assertTrue(torch.equal(one, other))
+
+    def test_parts_of_memory(self):
+        """Memory is given again when all of its parts have ended, too."""
+        spare, mebibyte = SpareMemory(), 1 << 20
+        whole = spare.get(16 * mebibyte)
+        part = spare.part(whole, 8 * mebibyte, 4 * mebibyte, torch.float32)
+        self.assertEqual((part.numel(), part.data_ptr()), (mebibyte, whole.data_ptr() + 8 * mebibyte))
+        self.assertIsNone(spare.part(torch.empty(8), 0, 8, torch.uint8))
+        part.fill_(3)
+        address = whole.data_ptr()
+        del whole
+        self.assertEqual(spare.spare, [])
+        self.assertNotEqual(spare.get(16 * mebibyte).data_ptr(), address)
+        self.assertTrue(part.eq(3).all())
+        del part
+        self.assertEqual([len(memory) for memory in spare.spare], [16 * mebibyte] * 2)
 
     def test_a_gradient_that_others_hold(self):
         """It stays what it was."""
@@ -120,10 +246,10 @@ class MemoryTest(unittest.TestCase):
         compiled(x).sum().backward()
         new_result, given = TorchStep.new_result, []
 
-        def fail(self, number):
+        def fail(self, number, state=None):
             if given:
                 raise MemoryError("no memory for result %d" % number)
-            return new_result(self, number)
+            return new_result(self, number, state)
 
         loss = compiled(x).sum()
         given.append(True)

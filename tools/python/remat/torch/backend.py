@@ -1,8 +1,8 @@
 """torch.compile(model, backend="remat", options={"budget": ...}).
 
 The forward and the backward computation are one step of remat, which is run as two calls. What is kept between them is
-one buffer, whose bytes were planned, and another one on the host for what is offloaded. A step is for the device that
-the tensors of its graph are on.
+one buffer, whose bytes were planned, and another one on the host for what is offloaded. On a CPU, gradients are in that
+buffer where it is dead. A step is for the device that the tensors of its graph are on.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -73,33 +73,46 @@ class TorchStep:
                 array[number] = raw_tensor(tensor, keeps[number], self.placement.device)
         return array, keeps
 
-    def raw_results(self, tensors, keep):
-        """Descriptions of results. Those that are not there yet have their extents, and no data."""
-        array = (lib.Tensor * max(len(tensors), 1))()
+    def raw_results(self, tensors):
+        """Descriptions of results, with what keeps each. Those that are not there yet have their extents, and no
+        data."""
+        array, keeps = self.raw_apart(tensors)
         for number, (tensor, info) in enumerate(zip(tensors, self.step.results)):
             if tensor is not None:
-                array[number] = raw_tensor(tensor, keep, self.placement.device)
                 continue
             dims = (lib.c_int64 * max(len(info.shape), 1))(*info.shape)
-            keep.append(dims)
+            keeps[number].append(dims)
             array[number] = lib.Tensor(None, lib.DTYPES.index(info.dtype), len(info.shape),
                                        lib.ctypes.cast(dims, lib.POINTER(lib.c_int64)))
-        return array
+        return array, keeps
 
-    def new_result(self, number):
+    def new_result(self, number, state=None):
+        """Memory for a result of a call, which is in the place of what is dead of its state where that is possible."""
         info = self.step.results[number]
-        return self.placement.empty(info.shape, TORCH_DTYPES[info.dtype])
+        shape, dtype = torch.Size(info.shape), TORCH_DTYPES[info.dtype]
+        if state is not None and info.state_offset is not None:
+            tensor = self.placement.state_part(state, info.state_offset, shape, dtype)
+            if tensor is not None:
+                return tensor
+        return self.placement.empty(shape, dtype)
 
     def state_sizes(self):
         """Bytes of memory for what the forward call leaves to the backward call: on the device and, if there is
         something there, on the host."""
-        alignment = self.placement.alignment
-        return [size + alignment for size in (self.step.state_bytes, self.step.host_bytes or None) if size is not None]
+        return [size for size in (self.step.state_bytes, self.step.host_bytes or None) if size is not None]
 
     def new_state(self):
         """Memory of these sizes."""
         place, (size, *host) = self.placement, self.state_sizes()
         return [place.state_memory(size)] + [place.host_memory(size) for size in host]
+
+    def own_state(self, memory):
+        """Memory that the backward call may change, with what is in `memory`: that itself, unless somebody else needs
+        it again, or a hook of saved tensors has moved it to where the step cannot have it."""
+        kept = torch._C._autograd._get_current_graph_task_keep_graph()
+        if not kept and all(m.is_contiguous() and m.data_ptr() % self.placement.alignment == 0 for m in memory):
+            return memory
+        return [new.copy_(old) for new, old in zip(self.new_state(), memory)]
 
     def call(self, function, *arguments):
         with self.placement.call(self.step):
@@ -213,8 +226,8 @@ class Training:
         return outputs, memory, seed, [results[i] for i in self.early_results]
 
     def _state(self, memory, calls, events=None):
-        step, alignment = self.torch_step.step, self.torch_step.placement.alignment
-        data, host = [m.data_ptr() + -m.data_ptr() % alignment for m in memory] + [None] * (2 - len(memory))
+        step = self.torch_step.step
+        data, host = [m.data_ptr() for m in memory] + [None] * (2 - len(memory))
         return lib.State(data, step.state_bytes, host, step.host_bytes, calls, None, 0,
                          lib.ctypes.pointer(events) if events else None)
 
@@ -222,12 +235,16 @@ class Training:
         """`primals`, `outputs` and `early` are what saved_primals, saved_outputs and early_results name. Gradients get
         memory when they are first written. The lists are emptied, so that a tensor that nobody else holds, such as the
         gradient that the call begins with, goes when it has been read."""
-        t, keep = self.torch_step, []
+        t = self.torch_step
         step, program = t.step, t.program
         for given, size in zip(memory, t.state_sizes()):
             if given.dtype != torch.uint8 or given.numel() != size:
                 raise Error("a hook of saved tensors gave %s of %d elements for what the step keeps, %d bytes; hooks "
                             "may move a tensor, but not convert it" % (given.dtype, given.numel(), size))
+        own = t.own_state(memory)
+        if own is not memory:  # The graph is kept, or might be.
+            early = [tensor.clone() for tensor in early]
+            memory = own
         tensors = [None] * len(program.arguments)
         for number, tensor in zip(self.saved_primals(), primals):
             tensors[number] = tensor
@@ -240,13 +257,13 @@ class Training:
         tensor = None
         given = t.arguments(tensors, seed)
         arguments, kept = t.raw_apart(given)
-        for list_ in (primals, tangents, tensors, given):
+        described, kept_results = t.raw_results(results)
+        for list_ in (primals, outputs, tangents, tensors, given):
             list_.clear()
         if step.backward_count:
-            events = CallEvents(t, results, kept)
+            events = CallEvents(self, memory[0], results, kept, kept_results)
             try:
-                t.call(step._lib.remat_step_backward, 0, arguments, len(step.arguments),
-                            t.raw_results(results, keep), len(results),
+                t.call(step._lib.remat_step_backward, 0, arguments, len(step.arguments), described, len(results),
                             lib.ctypes.byref(self._state(memory, 1, events.raw)))
             except RunError as error:
                 raise events.error or error
@@ -262,18 +279,22 @@ class Training:
             gradients.append(_restore(results[result], dtype))
         # PyTorch takes a gradient that nobody else holds as it is, and copies others.
         results.clear()
+        kept_results.clear()
         return gradients
 
 
 class CallEvents:
-    """What a call does with its tensors while it runs: it makes results, and lets go of arguments, in the lists."""
+    """What the backward call does with its tensors while it runs: it makes results, and lets go of arguments and
+    results that it has read, in the lists."""
 
-    def __init__(self, torch_step, results, arguments):
-        self.error = None
+    def __init__(self, training, state, results, arguments, given_results):
+        self.error, self.given_results = None, given_results
+        torch_step = training.torch_step
+        gradients = set(torch_step.program.outputs[training.forward_count:])
 
         def provide(_, number):
             try:
-                results[number] = torch_step.new_result(number)
+                results[number] = torch_step.new_result(number, state)
             except Exception as error:  # It cannot pass through the step, which ends the call.
                 self.error = error
                 return None
@@ -282,7 +303,12 @@ class CallEvents:
         def release(_, number):
             arguments[number].clear()
 
-        self.raw = lib.TensorEvents(lib.Provide(provide), lib.Release(release), None)
+        def release_result(_, number):
+            if number not in gradients:
+                results[number] = None
+                given_results[number].clear()
+
+        self.raw = lib.TensorEvents(lib.Provide(provide), lib.Release(release), None, lib.Release(release_result))
 
     def close(self):
         """Lets go of the tensors: the functions and this object refer to each other, so that they would stay until

@@ -18,6 +18,8 @@ from .lower import describe_place
 
 # A tensor of so many bytes has at least one large page, wherever it begins.
 LARGE = 4 << 20
+# Smaller tensors are not worth the time that it takes to have them in the state.
+SMALL = 64 << 10
 
 
 def advise_large_pages(tensor):
@@ -39,6 +41,8 @@ class SpareMemory:
     def __init__(self):
         # Tensors end at any moment, also while the collector of garbage runs within these functions.
         self.lock, self.spare = threading.RLock(), []
+        # What is in use: for each memory, by its address, the ranges of its tensors.
+        self._lent = {}
 
     def get(self, size):
         """A tensor of so many bytes, whatever they contain."""
@@ -50,22 +54,48 @@ class SpareMemory:
                 self.spare.clear()
                 memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
                 self._advise(memory, "MADV_HUGEPAGE")
-        # It lives as long as the storage of the tensor.
-        lease = (ctypes.c_ubyte * size).from_buffer(memory)
-        weakref.finalize(lease, self._give_back, memory).atexit = False
-        return torch.frombuffer(lease, dtype=torch.uint8)
+        return self._lend(memory, 0, size, torch.uint8)
 
-    def _give_back(self, memory):
-        self._advise(memory, "MADV_FREE")
+    def part(self, tensor, offset, size, dtype):
+        """A tensor of `size` bytes, those behind `offset` in one that get() gave, with memory of its own when the other
+        one has ended. None if `tensor` is not such a one."""
         with self.lock:
-            self.spare.append(memory)
+            lent = self._lent.get(tensor.data_ptr())
+            return lent and self._lend(lent[0], offset, size, dtype)
+
+    def _lend(self, memory, offset, size, dtype):
+        # It lives as long as the storage of the tensor.
+        lease = (ctypes.c_ubyte * size).from_buffer(memory, offset)
+        address, lent = ctypes.addressof(lease) - offset, (offset, offset + size)
+        with self.lock:
+            self._lent.setdefault(address, (memory, []))[1].append(lent)
+        weakref.finalize(lease, self._give_back, address, lent).atexit = False
+        return torch.frombuffer(lease, dtype=dtype)
+
+    def _give_back(self, address, lent):
+        with self.lock:
+            memory, others = self._lent[address]
+            others.remove(lent)
+            if not others:
+                del self._lent[address]
+                self._advise(memory, "MADV_FREE")
+                self.spare.append(memory)
+                return
+            # What is between the tensors that are left.
+            begin, end = lent
+            for first, behind in sorted(others) + [(end, end)]:
+                first = min(first, end) // mmap.PAGESIZE * mmap.PAGESIZE
+                begin = -(-begin // mmap.PAGESIZE) * mmap.PAGESIZE
+                if first - begin >= LARGE:
+                    self._advise(memory, "MADV_FREE", begin, first - begin)
+                begin = max(begin, behind)
 
     @staticmethod
-    def _advise(memory, advice):
+    def _advise(memory, advice, *range_):
         """Systems without it do without."""
         if hasattr(mmap, advice):
             try:
-                memory.madvise(getattr(mmap, advice))
+                memory.madvise(getattr(mmap, advice), *range_)
             except OSError:
                 pass
 
@@ -78,7 +108,7 @@ class OnCpu:
     copies them to it."""
 
     device = torch.device("cpu")
-    alignment = lib.DEVICE_ALIGNMENT
+    alignment = lib.ALIGNMENT
 
     def options(self, options):
         """The options of the step."""
@@ -96,11 +126,24 @@ class OnCpu:
     def state_memory(self, size):
         """For what the forward call leaves to the backward call."""
         if size < LARGE:
-            return torch.empty(size, dtype=torch.uint8)
+            return self.align(torch.empty(size + self.alignment, dtype=torch.uint8), size)
         try:
             return spare_memory.get(size)
         except OSError as error:
             raise MemoryError("no memory for the %d bytes that a step keeps: %s" % (size, error)) from None
+
+    def align(self, memory, size):
+        """So many bytes of it from the first address that a step takes."""
+        skew = -memory.data_ptr() % self.alignment
+        return memory[skew:skew + size]
+
+    def state_part(self, state, offset, shape, dtype):
+        """A tensor in a part of a state, which is not used as such any more, without what else is there when the state
+        has ended. None if the state has none to give."""
+        size = shape.numel() * dtype.itemsize
+        tensor = spare_memory.part(state, offset, size, dtype) if size >= SMALL else None
+        # In place, so that it is no view.
+        return tensor if tensor is None else tensor.resize_(shape)
 
     def host_memory(self, size):
         """For what is offloaded."""
@@ -144,6 +187,8 @@ def scratch_of(device):
 class OnGpu(OnCpu):
     """Calls begin behind PyTorch's current stream, and what they give is there when they return, for any stream."""
 
+    alignment = lib.DEVICE_ALIGNMENT
+
     def __init__(self, device):
         self.device, self.scratch = device, scratch_of(device)
 
@@ -151,7 +196,11 @@ class OnGpu(OnCpu):
         return torch.empty(shape, dtype=dtype, device=self.device)
 
     def state_memory(self, size):
-        return self.empty((size,), torch.uint8)
+        return self.align(self.empty((size + self.alignment,), torch.uint8), size)
+
+    def state_part(self, state, offset, shape, dtype):
+        """PyTorch frees the state as a whole."""
+        return None
 
     def options(self, options):
         target, place = options.get("target"), options.get("device")
