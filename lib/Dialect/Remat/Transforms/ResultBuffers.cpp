@@ -11,6 +11,10 @@
 // a loop writes gradients of layers one after the other: what one iteration
 // reads may be in the buffer that a later one writes.
 //
+// A backward call may be given the buffer of a result when it is first used. A
+// value goes to one that is there anyway, or else to the one that is thereby
+// needed for the fewest bytes and the shortest time more.
+//
 //===----------------------------------------------------------------------===//
 
 #include "GraphPlanning.h"
@@ -32,6 +36,9 @@ struct ReusedBuffer {
   /// The position at which the caller has given the buffer, and that at which
   /// the result is written.
   unsigned from, until;
+  /// The first position at which it is used so far; that of the first call for
+  /// a result that is there from the beginning.
+  unsigned first;
   Shelf shelf;
   /// Of an element that an iteration of a loop writes, the loop's task, the
   /// number of its result, and the place in the order of iterations.
@@ -87,7 +94,8 @@ static SmallVector<ReusedBuffer> collectBuffers(GraphOp graph,
     unsigned call = liveness.getCall(buffer.begin);
     unsigned from = call == 0 ? 0 : liveness.callBegins[call - 1];
     ReusedBuffer &reused = buffers.emplace_back(
-        ReusedBuffer{buffer.result, from, buffer.begin, Shelf(bytes)});
+        ReusedBuffer{buffer.result, from, buffer.begin,
+                     call == 0 ? 0 : buffer.begin, Shelf(bytes)});
     const LoopElements *lists = elements.get(buffer.owner);
     if (!lists || !buffer.value)
       continue;
@@ -130,6 +138,9 @@ bool remat::placeInResultBuffers(GraphOp graph, ModuleOp module) {
         buffers, value->end,
         [](const ReusedBuffer &b, unsigned end) { return b.until < end; });
     unsigned tried = 0;
+    ReusedBuffer *best = nullptr;
+    int64_t bestOffset = 0;
+    double least = 0;
     for (ReusedBuffer &buffer : llvm::make_range(first, buffers.end())) {
       if (buffer.shelf.getBytes() < value->bytes || buffer.from > value->begin)
         continue;
@@ -142,11 +153,23 @@ bool remat::placeInResultBuffers(GraphOp graph, ModuleOp module) {
       int64_t offset = buffer.shelf.find(*value);
       if (offset < 0)
         continue;
-      buffer.shelf.insert(offset, *value);
-      setReused(*value, buffer.result, offset);
-      any = true;
-      break;
+      double more =
+          double(buffer.first - std::min(buffer.first, value->begin)) *
+          buffer.shelf.getBytes();
+      if (best && more >= least)
+        continue;
+      best = &buffer;
+      bestOffset = offset;
+      least = more;
+      if (more == 0)
+        break;
     }
+    if (!best)
+      continue;
+    best->shelf.insert(bestOffset, *value);
+    best->first = std::min(best->first, value->begin);
+    setReused(*value, best->result, bestOffset);
+    any = true;
   }
   return any;
 }
