@@ -285,4 +285,39 @@ TEST_F(CudaMemoryTest, StatesOnTheDeviceAreAligned) {
   fakecuda::release(memory);
 }
 
+// A result may be where the state is dead, at the alignment of a device, if the
+// state is there; one on the host is only copied.
+TEST_F(CudaMemoryTest, ResultsInTheState) {
+  CudaStep step(makeTwoCalls());
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  remat_tensor_info info;
+  ASSERT_EQ(remat_step_result(step.step, 0, &info), REMAT_OK);
+  ASSERT_EQ(info.state_offset, 0u);
+  Tensor x({cudaElements}, 3), z({cudaElements});
+  alignas(64) char onHost[bytes];
+  for (bool isOnDevice : {true, false}) {
+    remat_tensor argument = x, result = z;
+    remat_state state = {};
+    state.data = isOnDevice ? fakecuda::allocate(bytes) : onHost;
+    state.bytes = bytes;
+    ASSERT_EQ(remat_step_forward(step.step, &argument, 1, &result, 1, &state),
+              REMAT_OK)
+        << remat_last_error();
+    result.data = state.data;
+    remat_status status =
+        remat_step_backward(step.step, 0, &argument, 1, &result, 1, &state);
+    if (!isOnDevice) {
+      EXPECT_EQ(status, REMAT_INVALID_ARGUMENT);
+      EXPECT_STREQ(remat_last_error(),
+                   "result 0 'z' overlaps the state, expected it elsewhere");
+      continue;
+    }
+    ASSERT_EQ(status, REMAT_OK) << remat_last_error();
+    ASSERT_EQ(remat_cuda_copy(0, z.values.data(), state.data, bytes, nullptr),
+              REMAT_OK);
+    EXPECT_EQ(z.values, std::vector<float>(cudaElements, 5));
+    fakecuda::release(state.data);
+  }
+}
+
 } // namespace
