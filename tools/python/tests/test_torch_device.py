@@ -118,6 +118,24 @@ class TorchDeviceTest(unittest.TestCase):
         step, = rt.compiled_steps
         self.assertEqual((step.device, step.backward_count), (0, 1))
 
+    def test_a_state_of_the_host_for_a_step_on_the_device(self):
+        """It is copied, so that gradients are elsewhere, also those that have a place in a state on the device."""
+        layers = [torch.randn(64, requires_grad=True) for _ in range(6)]
+
+        def run(x):
+            for layer in layers:
+                x = torch.sigmoid(x * layer)
+            return x.sum()
+
+        x = torch.randn(8, 64)
+        exact = torch.autograd.grad(run(x), layers)
+        with mock.patch.object(placement, "LARGE", 0), mock.patch.object(placement, "SMALL", 0):
+            options = {"target": "cuda", "threads": 1}
+            torch.compile(run, backend=rt.backend, options=options)(x).backward()
+        self.compare([layer.grad for layer in layers], exact)
+        step, = rt.compiled_steps
+        self.assertTrue(any(result.state_offset is not None for result in step.results))
+
     def test_tensors_of_the_device(self):
         """Arguments, results, gradients, the state and the arena are in memory of the device: nothing is copied but the
         status of each call."""

@@ -87,10 +87,11 @@ class TorchStep:
         return array, keeps
 
     def new_result(self, number, state=None):
-        """Memory for a result of a call, which is in the place of what is dead of its state where that is possible."""
+        """Memory for a result of a call, which is in the place of what is dead of its state where that is possible. On
+        a GPU it is not: PyTorch frees the state as a whole."""
         info = self.step.results[number]
         shape, dtype = torch.Size(info.shape), TORCH_DTYPES[info.dtype]
-        if state is not None and info.state_offset is not None:
+        if state is not None and info.state_offset is not None and self.step.device is None:
             tensor = self.placement.state_part(state, info.state_offset, shape, dtype)
             if tensor is not None:
                 return tensor

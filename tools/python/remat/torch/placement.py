@@ -198,10 +198,6 @@ class OnGpu(OnCpu):
     def state_memory(self, size):
         return self.align(self.empty((size + self.alignment,), torch.uint8), size)
 
-    def state_part(self, state, offset, shape, dtype):
-        """PyTorch frees the state as a whole."""
-        return None
-
     def options(self, options):
         target, place = options.get("target"), options.get("device")
         if target not in (None, "cuda") or place not in (None, "cuda", str(self.device)):
