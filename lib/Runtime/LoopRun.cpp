@@ -75,12 +75,20 @@ void remat_step::prepareBodyRuns() {
         continue;
       const remat_step &body = *bodies[number];
       runs += body.countBodyRuns();
-      times += body.times.size() + body.countBodyTimes();
+      times += body.iterationTimes.size() + body.countBodyTimes();
     }
     bodyRuns[i].assign(runs, 0);
     bodyTimes[i].assign(times, 0);
   }
   leastBodyTimes = bodyTimes;
+}
+
+/// The next iterations of all bodies are the first of a run of the step.
+void remat_step::restartTimes() {
+  for (std::unique_ptr<remat_step> &body : bodies) {
+    body->iterationTimes.restart();
+    body->restartTimes();
+  }
 }
 
 remat_status remat_step::loadBody(Table checked, const remat_step &outer,
@@ -94,7 +102,7 @@ remat_status remat_step::loadBody(Table checked, const remat_step &outer,
   countsBodyRuns = outer.countsBodyRuns;
   // What a device does is not waited for within a loop.
   if (countsBodyRuns && !outer.device)
-    times.assign(table.entries.size(), 0);
+    iterationTimes = IterationTimes(table.entries.size(), measureClock());
   kernels = outer.kernels;
   entryNames = Ranges(table);
   device = outer.device;
@@ -138,6 +146,7 @@ public:
   remat_status run();
 
 private:
+  remat_status runAll();
   remat_status placeFixed();
   void placeCarried(bool isFirst, bool writesResults);
   remat_status findTrips();
@@ -153,7 +162,9 @@ private:
   remat_status placeStates(char *target, int64_t left, bool isFirst);
   void haveStates(char *states);
   remat_status runBody(remat_step &ran, int64_t iteration, const char *what);
-  void countRun(const remat_step &ran);
+  int64_t *ownTimes(bool ofAdvance);
+  void addUntimed(remat_step &ran);
+  void countRun(remat_step &ran);
   remat_status checkDevice(void *to = nullptr, const void *from = nullptr,
                            uint64_t bytes = 0);
   template <typename Number>
@@ -184,6 +195,8 @@ private:
   char *workspace = nullptr, *hostWorkspace = nullptr;
   /// How many iterations run, as far as that is known.
   int64_t trips = 0;
+  /// Iterations of the body and of the advance that are not counted yet.
+  int64_t untimed[2] = {};
 };
 
 /// Bytes that something has in a workspace. That these do not overflow was
@@ -457,29 +470,53 @@ remat_status LoopRunner::runReversal() {
   return REMAT_OK;
 }
 
+/// Where the times of the body's own entries are, or of the advance's.
+int64_t *LoopRunner::ownTimes(bool ofAdvance) {
+  return step.bodyTimes[index].data() +
+         (ofAdvance ? body.iterationTimes.size() : 0);
+}
+
+/// Adds the iterations that were not timed, and what they took.
+void LoopRunner::addUntimed(remat_step &ran) {
+  bool isAdvance = &ran == advancing;
+  int64_t &count = untimed[isAdvance];
+  step.bodyRuns[index][isAdvance] += static_cast<uint64_t>(count);
+  int64_t *sums = ownTimes(isAdvance);
+  for (int64_t time : ran.iterationTimes.getTypical())
+    *sums++ += count * time;
+  count = 0;
+}
+
 /// Adds a run of the body or the advance, and those of what is in it, and what
 /// these took.
-void LoopRunner::countRun(const remat_step &ran) {
+void LoopRunner::countRun(remat_step &ran) {
   std::vector<uint64_t> &runs = step.bodyRuns[index];
   bool isAdvance = &ran == advancing;
-  ++runs[isAdvance];
-  uint64_t *next = runs.data() + 2 + (isAdvance ? body.countBodyRuns() : 0);
-  for (const std::vector<uint64_t> &inner : ran.bodyRuns)
-    for (uint64_t count : inner)
-      *next++ += count;
   auto add = [](int64_t *&sums, const std::vector<int64_t> &times) {
     for (int64_t time : times)
       *sums++ += time;
   };
-  int64_t *own = step.bodyTimes[index].data();
-  int64_t *inner = own + body.times.size();
-  if (advancing)
-    inner += advancing->times.size();
-  if (isAdvance) {
-    own += body.times.size();
-    inner += body.countBodyTimes();
+  if (ran.iterationTimes.isTimed()) {
+    addUntimed(ran);
+    ran.iterationTimes.end();
+    ++runs[isAdvance];
+    int64_t *own = ownTimes(isAdvance);
+    add(own, ran.iterationTimes.getLatest());
+  } else {
+    ++untimed[isAdvance];
   }
-  add(own, ran.times);
+  if (ran.bodies.empty())
+    return;
+  uint64_t *next = runs.data() + 2 + (isAdvance ? body.countBodyRuns() : 0);
+  for (const std::vector<uint64_t> &inner : ran.bodyRuns)
+    for (uint64_t count : inner)
+      *next++ += count;
+  // Those of all loops are behind those of the entries.
+  int64_t *inner = ownTimes(/*ofAdvance=*/false) + body.iterationTimes.size();
+  if (advancing)
+    inner += advancing->iterationTimes.size();
+  if (isAdvance)
+    inner += body.countBodyTimes();
   for (const std::vector<int64_t> &times : ran.bodyTimes)
     add(inner, times);
 }
@@ -508,6 +545,8 @@ remat_status LoopRunner::runBody(remat_step &ran, int64_t iteration,
   for (const remat_step::Supplied &place : ran.supplied)
     ran.pointers[place.pointer] = ran.address(ran.table.buffers[place.buffer]);
   remat_status status = REMAT_OK;
+  if (step.countsBodyRuns)
+    ran.iterationTimes.begin();
   if (ran.flags & REMAT_STEP_POISON)
     status = ran.poisonMemory();
   if (ran.isBitwise)
@@ -614,10 +653,21 @@ remat_status LoopRunner::runWhile() {
 }
 
 remat_status LoopRunner::run() {
-  if (step.countsBodyRuns) {
-    std::fill(step.bodyRuns[index].begin(), step.bodyRuns[index].end(), 0);
-    std::fill(step.bodyTimes[index].begin(), step.bodyTimes[index].end(), 0);
-  }
+  if (!step.countsBodyRuns)
+    return runAll();
+  std::fill(step.bodyRuns[index].begin(), step.bodyRuns[index].end(), 0);
+  std::fill(step.bodyTimes[index].begin(), step.bodyTimes[index].end(), 0);
+  if (!step.isBody)
+    step.restartTimes();
+  remat_status status = runAll();
+  addUntimed(body);
+  if (advancing)
+    addUntimed(*advancing);
+  return status;
+}
+
+/// Runs all iterations.
+remat_status LoopRunner::runAll() {
   body.failedIteration = -1;
   if (advancing)
     advancing->failedIteration = -1;

@@ -16,6 +16,7 @@
 #include "CopyQueue.h"
 #include "CopyStreams.h"
 #include "DeviceStep.h"
+#include "IterationTimes.h"
 #include "LibraryCall.h"
 #include "Ranges.h"
 #include "RecomputeCheck.h"
@@ -35,6 +36,9 @@ extern std::atomic<int> debugMode;
 /// The flags of steps that look for NaNs and infinities.
 inline constexpr uint32_t looksForAnomalies =
     unsigned(REMAT_STEP_ANOMALY_ERROR) | REMAT_STEP_ANOMALY_WARN;
+
+/// What it takes to read the clock on the wall, in nanoseconds.
+int64_t measureClock();
 
 /// Runs loops: LoopRun.cpp.
 class LoopRunner;
@@ -101,7 +105,6 @@ struct remat_step {
   std::vector<std::vector<uint64_t>> bodyRuns;
   /// Of each entry, what its bodies took in the last run and in the fastest
   /// one, see remat_step_body_times; empty unless it is a loop that is timed.
-  /// Of a body, `times` are those of its last run.
   std::vector<std::vector<int64_t>> bodyTimes, leastBodyTimes;
   std::string error;
   /// The trace of the last run; empty if there is none.
@@ -158,6 +161,7 @@ private:
                         const remat_step_options &options,
                         std::string &message);
   void prepareBodyRuns();
+  void restartTimes();
   uint64_t countBodyRuns() const;
   uint64_t countBodyTimes() const;
   remat::LibraryCall *callFor(const remat_entry &entry, int callThreads,
@@ -288,6 +292,8 @@ private:
   int64_t failedIteration = -1;
   std::vector<Supplied> placed;
   std::vector<uint64_t> argumentBytes, resultBytes;
+  /// What its entries take; of none unless they are timed.
+  remat::IterationTimes iterationTimes;
   std::vector<Range> ranges;
   std::vector<remat_kernel_status> statuses;
   std::vector<Usage> argumentUsage, resultUsage;

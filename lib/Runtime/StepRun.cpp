@@ -412,6 +412,15 @@ static int64_t readClock(clockid_t clock) {
   return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
+int64_t remat::measureClock() {
+  int64_t least = 1000000;
+  for (int i = 0; i < 16; ++i) {
+    int64_t start = readClock(CLOCK_MONOTONIC);
+    least = std::min(least, readClock(CLOCK_MONOTONIC) - start);
+  }
+  return least;
+}
+
 /// Nanoseconds: of this thread's work, if it is the only one, which other
 /// processes do not disturb; else of the clock on the wall.
 remat_step::Moment remat_step::now(bool isBeside) const {
@@ -448,11 +457,11 @@ remat_status remat_step::execute(uint32_t index) {
     for (uint32_t i = 0; isBeside && i < entry.wait_count; ++i)
       copyStreams.wait(table.waits[entry.first_wait + i]);
     Ranges::Scope range(entryNames, index);
-    if (isBody && !times.empty()) {
-      // The CPU's clock would take longer than many a task of an iteration.
+    if (isBody && iterationTimes.isTimed()) {
+      // The CPU's clock takes longer than that on the wall.
       int64_t start = readClock(CLOCK_MONOTONIC);
       status = runEntry(index);
-      times[index] = readClock(CLOCK_MONOTONIC) - start;
+      iterationTimes.record(index, readClock(CLOCK_MONOTONIC) - start);
     } else {
       Moment start = flags & REMAT_STEP_PROFILE ? now() : Moment();
       status = runEntry(index);

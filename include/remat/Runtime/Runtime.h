@@ -417,9 +417,11 @@ const uint64_t *remat_step_body_runs(const remat_step *step, size_t index,
 /// on the wall and in all iterations together, in the run in which entry
 /// `index`, the loop, took the least time: the entries of its body, then those
 /// of its advance if it has one; then the same of each loop among the entries
-/// of the body, and behind them of those of the advance. Sets `count`. NULL and
-/// 0 of another entry, of a step on a device, and unless the step was loaded
-/// with REMAT_STEP_PROFILE.
+/// of the body, and behind them of those of the advance. Where iterations are
+/// so short that reading the clock would slow the loop down, only some are
+/// timed, and the others count as those before them. Sets `count`. NULL and 0
+/// of another entry, of a step on a device, and unless the step was loaded with
+/// REMAT_STEP_PROFILE.
 const int64_t *remat_step_body_times(const remat_step *step, size_t index,
                                      size_t *count);
 
