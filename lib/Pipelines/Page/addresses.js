@@ -40,7 +40,7 @@ class AddressMap {
     const plan = state.a;
     this.buffers = this.list(plan);
     const {left, right, top, bottom} = mapMargin;
-    this.width = Math.max(320, this.element.clientWidth);
+    this.width = Math.max(220, this.element.clientWidth);
     const {bytes} = plan.buffers;
     this.end = d3.max(this.buffers, (buffer) => plan.place[buffer] + bytes[buffer]) || 1;
     this.x = d3.scaleLinear(getDomain(), [left, this.width - right]);

@@ -4,10 +4,13 @@
 
 const memoryMargin = {left: 62, right: 18, top: 52, gap: 50, bottom: 44};
 const memoryHeight = 170;
+const legendHeight = 18;
 let memoryScale = null;
+/// Where the first plan begins: below the legend.
+let memoryTop = memoryMargin.top;
 
 function getPanelWidth(id) {
-  return Math.max(320, byId(id).clientWidth);
+  return Math.max(220, byId(id).clientWidth);
 }
 
 /// What a plan has in memory at so many places as there are pixels: of each
@@ -101,17 +104,27 @@ function drawPeak(group, plan, scale, y) {
     .attr("text-anchor", atEnd ? "end" : "start").text(`peak ${formatBytes(plan.peakBytes)}`);
 }
 
-function drawLegend(svg, width) {
-  let x = memoryMargin.left;
+/// What colours mean, and how many lines that takes.
+function placeLegend(width) {
   const used = arenaRoles.filter((role, index) =>
     [state.a, state.b].some((plan) => plan.live[index].some((bytes) => bytes > 0)));
+  let x = memoryMargin.left, line = 0;
+  const items = used.map((role) => {
+    const room = 32 + 7 * role.length;
+    if (x + room > width && x > memoryMargin.left) [x, line] = [memoryMargin.left, line + 1];
+    x += room;
+    return {role, x: x - room, line};
+  });
+  return {items, lines: line + 1};
+}
+
+function drawLegend(svg, items) {
   const legend = svg.append("g").attr("transform", "translate(0,6)");
-  for (const role of used) {
-    const item = legend.append("g").attr("transform", `translate(${x},0)`);
+  for (const {role, x, line} of items) {
+    const item = legend.append("g").attr("transform", `translate(${x},${line * legendHeight})`);
     item.append("rect").attr("class", `area-${role}`).attr("width", 12).attr("height", 12).attr("rx", 2);
     if (role === "recomputed") item.append("rect").attr("width", 12).attr("height", 12).attr("fill", "url(#hatch)");
     item.append("text").attr("x", 17).attr("y", 10.5).text(role);
-    x += 32 + 7 * role.length;
   }
 }
 
@@ -120,6 +133,18 @@ function addHatch(svg, id) {
   svg.append("defs").append("pattern").attr("id", id).attr("width", 6).attr("height", 6)
     .attr("patternUnits", "userSpaceOnUse").attr("patternTransform", "rotate(45)")
     .append("line").attr("class", "hatch").attr("x1", 1).attr("x2", 1).attr("y2", 6);
+}
+
+// Letters of a heading are wider than others.
+const headingLetter = 7.8;
+
+/// What is above a plan. The budget and the peak are in the plot as well, if
+/// there is no room.
+function makeHeading(part, plan, width) {
+  const isStretched = state.axis === "measured" && !plan.measured;
+  const whole = plan.title + (isStretched ? "; did not run: planned times" : "");
+  const headings = [whole, plan.title.split(",")[0], plan.title.split(":")[0]].map((text) => part + text);
+  return headings.find((text) => text.length * headingLetter <= width) ?? headings[2];
 }
 
 /// What is beside a heading, if there is room for so many letters.
@@ -149,8 +174,10 @@ function drawAxis(svg, scale, height, axis) {
 
 function drawMemory() {
   const width = getPanelWidth("memory");
-  const {left, right, top, gap, bottom} = memoryMargin;
+  const {left, right, gap, bottom} = memoryMargin;
   const plans = shownPlans();
+  const legend = placeLegend(width);
+  const top = memoryTop = memoryMargin.top + (legend.lines - 1) * legendHeight;
   const height = top + plans.length * (memoryHeight + gap) - gap + bottom;
   const svg = d3.create("svg").attr("class", "chart").attr("width", width).attr("height", height)
     .attr("viewBox", `0 0 ${width} ${height}`).attr("xmlns", "http://www.w3.org/2000/svg");
@@ -168,15 +195,13 @@ function drawMemory() {
     const y = d3.scaleLinear([0, most], [base, base - memoryHeight]);
     y.inUnits = d3.scaleLinear([0, most / size], y.range());
     const part = plans.length === 1 ? "" : index === 0 ? "Before: " : "After: ";
-    const isStretched = state.axis === "measured" && !plan.measured;
-    const heading = part + plan.title + (isStretched ? "; did not run: planned times" : "");
+    const heading = makeHeading(part, plan, width - left);
     drawPlan(svg.append("g"), plan, memoryScale, y, heading);
-    // Letters of a heading are wider.
-    const room = (width - left - right - 20 - heading.length * 7.8) / 6.6;
+    const room = (width - left - right - 20 - heading.length * headingLetter) / 6.6;
     svg.append("text").attr("class", "price").attr("x", width - right).attr("y", base - memoryHeight - 14)
       .attr("text-anchor", "end").text(describePrice(plan, room));
   }
-  drawLegend(svg, width);
+  drawLegend(svg, legend.items);
   drawAxis(svg, memoryScale, height - bottom, state.axis);
   svg.append("text").attr("class", "price").attr("x", left - 46).attr("y", 17).text(unit);
   svg.append("g").attr("class", "cursors");
@@ -186,7 +211,7 @@ function drawMemory() {
 }
 
 function drawMemoryCursor() {
-  const {top, gap} = memoryMargin;
+  const {gap} = memoryMargin, top = memoryTop;
   const group = d3.select("#memory svg .cursors");
   group.selectAll("*").remove();
   const [left, right] = memoryScale.range();
@@ -203,7 +228,7 @@ function drawMemoryCursor() {
 /// The plan and its entry under the pointer.
 function findInMemory(event) {
   const [x, y] = d3.pointer(event, byId("memory").querySelector("svg"));
-  const {top, gap} = memoryMargin;
+  const {gap} = memoryMargin, top = memoryTop;
   const plan = y < top + memoryHeight + gap / 2 ? shownPlans()[0] : state.a;
   return {plan, entry: plan.entryAt(state.axis, memoryScale.invert(x))};
 }

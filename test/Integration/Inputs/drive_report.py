@@ -99,6 +99,26 @@ def check_frontier(browser):
     print(f"frontier: {len(points)} points load their plans")
 
 
+def check_sizes(browser):
+    """In a window of any width, nothing is cut off."""
+    for width in (360, 700, 1050, 2560):
+        browser.resize(width, 900)
+        browser.settle()
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width, f"{width}: wider than the window"
+        assert browser.evaluate("document.getElementById('title').getBoundingClientRect().height") < 40, f"{width}: title"
+        cut = browser.evaluate("""(() => {
+            const frame = document.querySelector('#memory svg').getBoundingClientRect();
+            return [...document.querySelectorAll('#memory text')].filter((text) => {
+              const box = text.getBoundingClientRect();
+              return box.left < frame.left || box.right > frame.right + 1 || box.top < frame.top || box.bottom > frame.bottom;
+            }).map((text) => text.textContent);
+          })()""")
+        assert not cut, f"{width}: cut off: {cut}"
+    browser.resize(1400, 1000)
+    browser.settle()
+    print("sizes: nothing is cut off")
+
+
 def check_loops(browser):
     """Each loop can be looked into, by a list, by keys and by a double click; what is there adds up."""
     count = browser.evaluate("document.getElementById('inside').length") - 1
@@ -143,6 +163,7 @@ def main():
         check_live(browser)
         check_keys(browser)
         check_frontier(browser)
+        check_sizes(browser)
         print("comparison:", browser.evaluate("document.getElementById('difference-count').textContent"))
         colour = "getComputedStyle(document.body).backgroundColor"
         light = browser.evaluate(colour)
