@@ -122,3 +122,28 @@ func.func @sum(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   } -> tensor<64x64xf32>
   return %q : tensor<64x64xf32>
 }
+
+// -----
+
+// What is written without reading anything: one number, or where an element is.
+
+#id = affine_map<(d0) -> (d0)>
+// CHECK-LABEL: remat.graph @sum
+// CHECK: remat.task 0 @fill() :
+// CHECK: remat.task 1 @iota() :
+func.func @sum() -> (tensor<64xf32>, tensor<64xi32>) {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %0 = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<64xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %one : f32
+  } -> tensor<64xf32>
+  %i = tensor.empty() : tensor<64xi32>
+  %1 = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%i : tensor<64xi32>) {
+  ^bb0(%o: i32):
+    %n = linalg.index 0 : index
+    %r = arith.index_cast %n : index to i32
+    linalg.yield %r : i32
+  } -> tensor<64xi32>
+  return %0, %1 : tensor<64xf32>, tensor<64xi32>
+}

@@ -86,7 +86,7 @@ static StringRef describeMove(linalg::GenericOp op) {
   if (contains(llvm::IsaPred<arith::CmpFOp, arith::CmpIOp>))
     return "compare";
   if (op.getNumDpsInputs() == 0)
-    return "iota";
+    return contains(llvm::IsaPred<linalg::IndexOp>) ? "iota" : "fill";
   AffineMap read = op.getIndexingMapsArray().front();
   AffineMap written = op.getIndexingMapsArray().back();
   if (read.getNumResults() < written.getNumResults())
