@@ -165,10 +165,30 @@ static bool isBackward(Operation *op) {
   return task && task.getBackward();
 }
 
+/// The scope that everything with a scope in the iterations of a loop is in.
+static std::string findBodyScope(LoopOp loop) {
+  std::optional<std::string> common;
+  for (GraphOp body : findBodies(loop))
+    for (auto task : body.getOps<TaskOp>()) {
+      std::string scope;
+      if (auto scopes = findScopes(task.getLoc()); !scopes.empty())
+        scope = scopes.back().str();
+      else if (LoopOp inner = findLoop(task))
+        scope = findBodyScope(inner);
+      if (!scope.empty())
+        common = common ? findCommonScope(*common, scope).str() : scope;
+    }
+  return common.value_or("");
+}
+
 std::string LayerNames::findOwn(TaskOp task,
                                 ArrayRef<std::string> gradients) const {
   std::optional<ArrayAttr> known = task.getLayers();
-  // A loop is in what all that it does is in.
+  // A loop is in what all that it does is in. What the program says of that
+  // counts more than the parameters that the loop reads.
+  if (LoopOp loop = findLoop(task); loop && findScopes(task.getLoc()).empty())
+    if (std::string scope = findBodyScope(loop); !scope.empty())
+      return scope;
   if (known && *known && findLoop(task)) {
     auto names = known->getAsValueRange<StringAttr>();
     StringRef common = *names.begin();
