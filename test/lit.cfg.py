@@ -129,3 +129,9 @@ for feature, libraries in (("cuda-driver", ["libcuda.so.1"]),
         pass
 if config.remat_has_highs:
     config.available_features.add("highs")
+
+# Who installs what tests need does not want these to be left out in silence:
+# REMAT_TEST_NEEDS has the features that there must be.
+missing = set(os.environ.get("REMAT_TEST_NEEDS", "").split()) - config.available_features
+if missing:
+    lit_config.fatal("REMAT_TEST_NEEDS: there is no %s, expected for tests that would be left out" % ", ".join(sorted(missing)))
