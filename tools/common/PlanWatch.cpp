@@ -19,11 +19,12 @@ using namespace remat::tools;
 static std::atomic<bool> interrupted = false;
 
 PlanWatch::PlanWatch(StringRef tool, bool shows, StringRef afterwards,
-                     StringRef costUnit)
+                     StringRef costUnit, bool moreOfIt)
     : tool(tool), afterwards(afterwards),
       costUnit(costUnit.empty() ? "" : " " + costUnit.str()),
+      isOver(moreOfIt && interrupted),
       line(tool, shows, [this] { return describe(); }) {
-  interrupted = false;
+  interrupted = isOver;
   setInterruptFunction([] { interrupted = true; });
 }
 
@@ -40,7 +41,7 @@ PlanWatch::~PlanWatch() {
   else
     line.clear();
   // If there is no plan, that is an error, which says so.
-  if (interrupted && !afterwards.empty() && !planner.empty())
+  if (interrupted && !afterwards.empty() && (isOver || !planner.empty()))
     errs() << (tool + ": interrupted, " + afterwards + "\n");
 }
 

@@ -24,8 +24,10 @@ public:
   /// Without `shows`, nothing is said of the progress. `afterwards` is what the
   /// tool does with the plan after Ctrl-C, for a note; empty for none. Costs of
   /// models are in nanoseconds, those of instances in no unit that is known.
+  /// A Ctrl-C that has ended the search before ends this one, too, if this one
+  /// is `moreOfIt`.
   PlanWatch(llvm::StringRef tool, bool shows, llvm::StringRef afterwards = "",
-            llvm::StringRef costUnit = "ns");
+            llvm::StringRef costUnit = "ns", bool moreOfIt = false);
   ~PlanWatch();
   PlanWatch(const PlanWatch &) = delete;
 
@@ -42,6 +44,8 @@ private:
   ProgressState describe();
 
   std::string tool, afterwards, costUnit;
+  /// Whether there was nothing left to search for.
+  bool isOver;
   std::optional<double> firstPlanSeconds;
 
   /// Guards what is below, which the thread that prints reads.

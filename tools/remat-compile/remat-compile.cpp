@@ -241,7 +241,8 @@ collectPlans(mlir::ModuleOp tasks, const GraphPlan &found, const Facts &facts) {
   const StepOptions &step = options().step;
   planning::SolverOptions search = step.plan.solver;
   PlanWatch watch("remat-compile", options().plan.showsProgress(),
-                  "the report has the plans so far");
+                  "the report has the plans so far", "ns",
+                  /*moreOfIt=*/true);
   watch.attach(search);
   return remat::collectPlans(
       tasks, step, search, facts.details.frontierPlans,

@@ -166,7 +166,8 @@ static Error collectPlans(mlir::ModuleOp tasks, const Model &model,
   found.solution.proof = outcome.solution->proof;
   found.solution.lowerBound = outcome.solution->lowerBound;
   tools::PlanWatch watch("remat-plan", options().plan.showsProgress(),
-                         "the report has the plans so far");
+                         "the report has the plans so far", "ns",
+                         /*moreOfIt=*/true);
   planning::SolverOptions search = model.options.plan.solver;
   watch.attach(search);
   return remat::collectPlans(

@@ -371,7 +371,8 @@ static Expected<std::vector<PlannedStep>> collectPlans(const Model &model,
     return std::vector<PlannedStep>();
   planning::SolverOptions search = options().step.plan.solver;
   PlanWatch watch("remat-run", options().plan.showsProgress(),
-                  "the report has the plans so far");
+                  "the report has the plans so far", "ns",
+                  /*moreOfIt=*/true);
   watch.attach(search);
   PlanTime::Turn turn(options().planTime, search);
   return remat::collectPlans(*model.module, options().step, search,
