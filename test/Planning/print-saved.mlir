@@ -18,6 +18,21 @@
 // RUN: remat-plan %s --print-saved --offload-ops=math.tanh | FileCheck %s --check-prefix=HOST
 // HOST: f32[16,8] output of tanh from model.py:33:42 (f), in host memory
 
+// Tools that compile say the same of the plan that they compile.
+// RUN: remat-compile %s --print-saved --budget=100%% -o %t.o | FileCheck %s --check-prefix=COMPILED
+// COMPILED: step: planned peak
+// COMPILED-NEXT: f32[16,8] from the argument 'x'
+// COMPILED-NEXT: f32[8,8] from the argument 'arg1'
+// COMPILED-NEXT: f32[16,8] output of tanh from model.py:33:42 (f)
+// RUN: rm -rf %t.in && remat-reference random %s %t.in
+// RUN: remat-run %s --inputs=%t.in --outputs=%t.out --budget=100%%,50%% --print-saved | FileCheck %s --check-prefix=RAN
+// RAN: what is saved at budget 100%
+// RAN-NEXT: f32[16,8] from the argument 'x'
+// RAN: f32[16,8] output of tanh from model.py:33:42 (f)
+// RAN: what is saved at budget 50%
+// RUN: not remat-run %s --gradcheck --print-saved 2>&1 | FileCheck %s --check-prefix=GRADCHECK
+// GRADCHECK: error: '--print-saved' has no effect: '--gradcheck' compiles other steps
+
 // RUN: remat-plan %s --instance=%t.json
 // RUN: not remat-plan %t.json --print-saved 2>&1 | FileCheck %s --check-prefix=INSTANCE
 // INSTANCE: error: {{.*}}'--print-saved' has no effect: the input is an instance, no model

@@ -12,6 +12,7 @@
 #include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Pipelines/LoopDecisions.h"
+#include "remat/Pipelines/SavedValues.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
@@ -31,6 +32,9 @@ PlanFlags::PlanFlags(cl::OptionCategory &category)
                         "feasible one and the peak without rematerialization")),
       explain("explain", cl::cat(category),
               cl::desc("Say of each value what was decided and why")),
+      printSaved(
+          "print-saved", cl::cat(category),
+          cl::desc("Print what a model saves for its backward computation")),
       progress(
           "progress", cl::ValueOptional, cl::cat(category),
           cl::init(ShowProgress::Auto),
@@ -54,8 +58,10 @@ Error PlanFlags::check() const {
 }
 
 Error PlanFlags::refuse(StringRef why) const {
-  for (const cl::Option *option : {static_cast<const cl::Option *>(&frontier),
-                                   static_cast<const cl::Option *>(&explain)})
+  for (const cl::Option *option :
+       {static_cast<const cl::Option *>(&frontier),
+        static_cast<const cl::Option *>(&explain),
+        static_cast<const cl::Option *>(&printSaved)})
     if (option->getNumOccurrences() > 0)
       return makeError("'--" + option->ArgStr + "' has no effect: " + why);
   return Error::success();
@@ -88,6 +94,13 @@ Error PlanFlags::explainPlan(const planning::Problem &problem,
   details.costUnit = costUnit.str();
   details.decisions = decisions.vec();
   return Error::success();
+}
+
+void PlanFlags::listSaved(GraphOp graph, PlanDetails &details) const {
+  if (!printSaved)
+    return;
+  raw_string_ostream os(details.saved);
+  printSavedValues(graph, os);
 }
 
 void PlanDetails::describeLink(const planning::Problem &problem,

@@ -39,6 +39,8 @@ struct PlanDetails {
   /// so: "option", "costs", "target" or "instance".
   int64_t linkBytesPerSecond = 0;
   llvm::StringRef linkSource;
+  /// What a model saves for its backward computation, in lines.
+  std::string saved;
 
   /// Says where the link of `problem`, a model planned with `options`, comes
   /// from.
@@ -66,6 +68,7 @@ public:
   /// Only after `check`.
   unsigned getPoints() const;
   bool wantsExplanation() const { return explain; }
+  bool wantsSaved() const { return printSaved; }
   /// Whether to say how far something is: by default on a terminal.
   bool showsProgress() const;
 
@@ -76,9 +79,13 @@ public:
                           llvm::StringRef costUnit = "ns",
                           llvm::ArrayRef<TaskDecision> decisions = {}) const;
 
+  /// Adds what the planned `graph` saves for its backward computation, if that
+  /// is asked for.
+  void listSaved(GraphOp graph, PlanDetails &details) const;
+
 private:
   llvm::cl::opt<std::string> frontier;
-  llvm::cl::opt<bool> explain;
+  llvm::cl::opt<bool> explain, printSaved;
   ChoiceFlag<ShowProgress> progress;
 };
 

@@ -215,6 +215,7 @@ static Error plan(GraphOp &graph, PlanDetails &details, GraphPlan &found) {
   if (Error error = planGraph(graph, plan, &found))
     return error;
   details.describeLink(found.problem, options().step);
+  flags.listSaved(graph, details);
   return flags.explainPlan(found.problem, found.solution.plan, details, "ns",
                            found.decisions);
 }
@@ -468,6 +469,7 @@ static Error runTool() {
     report = makeJson(graph, *facts);
   }
   facts->details.print(stream);
+  stream << facts->details.saved;
   Expected<Files> files = makeFiles(**module);
   if (!files)
     return files.takeError();

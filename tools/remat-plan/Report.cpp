@@ -124,5 +124,5 @@ void plan::print(const Outcome &outcome, raw_ostream &os) {
                   outcome.seconds, outcome.cutShort ? ", cut short" : "");
   }
   outcome.details.print(os);
-  os << outcome.saved;
+  os << outcome.details.saved;
 }

@@ -54,9 +54,6 @@ struct Outcome {
   std::optional<planning::FeasibilityCertificate> certificate;
   std::optional<int64_t> smallestFeasible;
   tools::PlanDetails details;
-  /// A line for each value that a model saves for its backward computation, if
-  /// that is asked for.
-  std::string saved;
   /// The file of -o; only if there is a solution.
   llvm::json::Value schedule = nullptr;
   /// What happens in the step of a model; only if that is asked for.

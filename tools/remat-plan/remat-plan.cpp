@@ -23,7 +23,6 @@
 #include "remat/Cost/CostFile.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
-#include "remat/Pipelines/SavedValues.h"
 #include "remat/Pipelines/StepCompiler.h"
 #include "remat/Pipelines/StepSnapshot.h"
 #include "remat/Pipelines/StepTrace.h"
@@ -86,9 +85,6 @@ struct Options {
       cl::desc("Write the arena of a model's planned step as a memory "
                "snapshot of PyTorch")};
   tools::ReportFlag report{category};
-  cl::opt<bool> printSaved{
-      "print-saved", cl::cat(category),
-      cl::desc("Print what a model saves for its backward computation")};
   WhatIfFlag whatIf{category};
   tools::PlanFlags plan{category};
 };
@@ -195,10 +191,7 @@ static Error describeStep(const Model &model, PlanOptions plan,
   GraphOp graph = getOnlyGraph(*model.module);
   if (!graph)
     return makeError("could not plan " + options().inputFile);
-  if (options().printSaved) {
-    raw_string_ostream os(outcome.saved);
-    printSavedValues(graph, os);
-  }
+  options().plan.listSaved(graph, outcome.details);
   if (options().traceFile.empty() && options().snapshotFile.empty() && !isShown)
     return Error::success();
   mlir::FailureOr<StepReport> report = makeStepReport(
@@ -217,10 +210,11 @@ static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
   StringRef view = isShown ? "report" : "";
   for (const cl::Option *option :
        {static_cast<const cl::Option *>(&options().traceFile),
-        static_cast<const cl::Option *>(&options().snapshotFile),
-        static_cast<const cl::Option *>(&options().printSaved)})
+        static_cast<const cl::Option *>(&options().snapshotFile)})
     if (option->getNumOccurrences() > 0)
       view = option->ArgStr;
+  if (options().plan.wantsSaved())
+    view = "print-saved";
   bool isDescribed = !view.empty();
   if (auto *model = std::get_if<Model>(&input)) {
     if (options().budgetCounts == BudgetCounts::Peak &&
@@ -264,8 +258,6 @@ static Error runWhatIf(const StepOptions &step) {
   for (const tools::OutputFlag &flag : getOutputFlags())
     if (flag.flag != "--json" && !flag.path.empty())
       return makeError("'" + flag.flag + "' has no effect: " + why);
-  if (options().printSaved)
-    return makeError("'--print-saved' has no effect: " + why);
   if (Error error = options().plan.refuse(why))
     return error;
   Expected<std::vector<WhatIfRow>> rows =

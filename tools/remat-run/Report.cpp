@@ -220,6 +220,9 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
     if (run.details.explanation)
       os << "\nwhat was decided at budget " << run.requestedBudget << '\n';
     run.details.print(os);
+    if (!run.details.saved.empty())
+      os << "\nwhat is saved at budget " << run.requestedBudget << '\n'
+         << run.details.saved;
     if (run.benchmark) {
       os << "budget " << run.describeBudget() << ": ";
       run.benchmark->print(os);

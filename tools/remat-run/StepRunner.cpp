@@ -107,6 +107,7 @@ static Error plan(mlir::ModuleOp module, StringRef budget, RunReport &report) {
       return error;
   }
   report.details.describeLink(found.problem, options().step);
+  options().plan.listSaved(getOnlyGraph(module), report.details);
   if (options().seeing.isAsked()) {
     mlir::FailureOr<StepReport> seen =
         makeStepReport(getOnlyGraph(module), options().step,
