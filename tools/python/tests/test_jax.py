@@ -196,6 +196,59 @@ class GradientTest(unittest.TestCase):
 
         self.check(loss, self.w, self.x)
 
+    def test_meshes_of_one_device(self):
+        from jax.sharding import Mesh, PartitionSpec
+        mesh = Mesh(np.array(jax.devices()[:1]).reshape(1, 1), ("rows", "columns"))
+
+        def each(w, x):
+            y = jax.lax.all_gather(x @ w, "columns", axis=1, tiled=True)
+            y = jax.lax.ppermute(y, "rows", [(0, 0)]) + jax.lax.ppermute(y, "rows", []) + jax.lax.axis_index("rows")
+            y = jax.lax.psum_scatter(y, "columns", scatter_dimension=1, tiled=True)
+            y = jax.lax.all_to_all(y, "rows", 0, 0, tiled=True) + jax.lax.all_gather(y, "rows")[0]
+            y = jnp.real(jnp.fft.ifft(jax.lax.all_gather(jnp.fft.fft(y), "rows", axis=0, tiled=True)))
+            # One of the axes is that of a mesh, the other that of vmap.
+            both = jax.vmap(lambda row: jax.lax.psum(jnp.sin(row), ("rows", "each")), axis_name="each")(y)
+            return jnp.sum(jax.lax.pmean(both * y, ("rows", "columns")))
+
+        def loss(w, x, check_vma=False, function=each):
+            specs = PartitionSpec(None, "columns"), PartitionSpec("rows")
+            return jax.shard_map(function, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(),
+                                 check_vma=check_vma)(w, x)
+
+        def checked(w, x):
+            return loss(w, x, True, lambda w, x: jax.lax.psum(jnp.sum(jnp.sin(x @ w)), ("rows", "columns")))
+
+        self.check(loss, self.w, self.x)
+        self.check(checked, self.w, self.x)
+
+    def test_meshes_of_several_devices_are_refused(self):
+        mesh = jax.sharding.AbstractMesh((2,), ("rows",))
+        spec = jax.sharding.PartitionSpec("rows")
+        loss = lambda x: jnp.sum(jax.shard_map(jnp.sin, mesh=mesh, in_specs=spec, out_specs=spec)(x))
+        with self.assertRaisesRegex(remat.ExportError, r"test_jax.py:\d+: shard_map: a step runs on one device, and the "
+                                                       r"mesh \{'rows': 2\} has 2"):
+            rj.export(loss, jnp.ones(4))
+
+    def test_primitives_that_jax_lowers_to_operations_on_tensors(self):
+        from jax.experimental import sparse
+        places = sparse.BCOO.fromdense(jnp.asarray(random(4, 5) > 0, "f4"))
+
+        def loss(data, x):
+            matrix = sparse.BCOO((data, places.indices), shape=(4, 5))
+            return jnp.sum((matrix.T @ x) ** 2) + jnp.sum(matrix.todense() ** 2)
+
+        self.check(loss, random(places.nse), random(4, 3), argnums=(0, 1))
+
+    def test_functions_of_python_are_refused(self):
+        from jax.experimental import io_callback
+        like = jax.ShapeDtypeStruct((3,), "f4")
+        for function in (lambda w: jnp.sum(w * jax.pure_callback(np.sin, like, jnp.ones(3))),
+                         lambda w: io_callback(print, None, jnp.ones(3)) or jnp.sum(w),
+                         lambda w: io_callback(print, None, jnp.ones(3), ordered=True) or jnp.sum(w)):
+            with self.assertRaisesRegex(remat.ExportError, r"test_jax.py:\d+: \w+_callback: a step does not call "
+                                                           r"functions of Python; write this one with jax.numpy"):
+                rj.export(function, jnp.ones(3))
+
     def test_indices_out_of_bounds(self):
         for mode, rows in (("clip", [-9, 2, 7]), ("fill", [-9, 2, 7]), ("promise_in_bounds", [0, 2, 3]),
                            (None, [-1, 2, 7])):

@@ -123,3 +123,9 @@ def _debug(l, *_, **__):
     warnings.warn("%s%s: a step does not call functions of Python, so this is left out" % (
         where, l.eqn.primitive.name), stacklevel=2)
     return []
+
+
+@rule("pure_callback", "io_callback")
+def _callback(l, *_, **__):
+    l.refuse("a step does not call functions of Python; write this one with jax.numpy, or call it before the step and "
+             "give its result as an argument")

@@ -18,7 +18,7 @@ from ..exported import unique_name
 from ..mlir import Function, Value, quote
 from .keys import on_words
 from .rules import RULES
-from .stable import REAL_ONLY, through_stablehlo
+from .stable import REAL_ONLY, by_own_lowering, through_stablehlo
 from .tags import in_host_memory
 from .types import element_of, is_integer, is_key, physical
 
@@ -173,13 +173,15 @@ class Lowering:
     def find_rule(self, eqn):
         """The rule of the primitive. Rules compute with real numbers; what does so with complex ones is lowered by JAX,
         but for what runs a jaxpr, whose primitives are met one by one."""
-        name = eqn.primitive.name
-        if leaf_primitive(eqn) and name not in REAL_ONLY and any(
+        name, rule = eqn.primitive.name, RULES.get(eqn.primitive.name)
+        if leaf_primitive(eqn) and name not in REAL_ONLY and not getattr(rule, "takes_complex", False) and any(
                 getattr(getattr(v.aval, "dtype", None), "kind", None) == "c" for v in [*eqn.invars, *eqn.outvars]):
             return through_stablehlo
-        if name not in RULES:
+        if rule is not None:
+            return rule
+        if not leaf_primitive(eqn) or eqn.effects:
             self.refuse("there is no rule for it")
-        return RULES[name]
+        return by_own_lowering
 
     def check(self, results):
         for number, value in enumerate(results):

@@ -3,5 +3,5 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-from . import (control, elementwise, groups, linalg, loops, places, random, reductions, shapes, special,  # noqa: F401
-               stable, whiles)
+from . import (control, elementwise, groups, linalg, loops, meshes, places, random, reductions,  # noqa: F401
+               shapes, special, stable, whiles)

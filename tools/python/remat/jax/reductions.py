@@ -67,11 +67,15 @@ for _kind in COMBINE:
 
 
 def _collective(kind):
-    """Of jax.vmap with an axis_name, which makes the axis a dimension of the array."""
+    """Of jax.vmap with an axis_name, which makes the axis a dimension of the array. Other axes are those of a mesh of
+    one device."""
     @rule("p" + kind)
     def lower(l, *arrays, axes, axis_index_groups, **_):
-        if axis_index_groups is not None or not all(isinstance(axis, int) for axis in axes):
-            l.refuse("axes must be those of jax.vmap, without groups; got %s" % (axes,))
+        axes = [axis for axis in axes if isinstance(axis, int)]
+        if axis_index_groups is not None and axes:
+            l.refuse("groups are not supported, got %s" % (axis_index_groups,))
+        if not axes:
+            return list(arrays) if l.eqn.primitive.multiple_results else arrays[0]
         found = []
         for number, a in enumerate(arrays):
             shape, dtype, _ = l.result(number)

@@ -19,3 +19,9 @@ def takes_stacks(function):
     """Marks a rule that takes stacked values as they are."""
     function.takes_stacks = True
     return function
+
+
+def takes_complex(function):
+    """Marks a rule that takes complex numbers as others."""
+    function.takes_complex = True
+    return function

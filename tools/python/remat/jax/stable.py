@@ -53,7 +53,10 @@ def _functions(l, params):
 
 def through_stablehlo(l, *operands, **params):
     """The results of any primitive, computed by what JAX lowers it to."""
-    name, texts = _functions(l, params)
+    return _call(l, *_functions(l, params), operands)
+
+
+def _call(l, name, texts, operands):
     l.function.private.extend(text + "\n" for text in texts.values())
     cast = lambda value, source, target: value if source == target else l.function.op(
         "builtin.unrealized_conversion_cast %s : %s to %s" % (value.name, source, target), value.shape, value.element)
@@ -65,6 +68,23 @@ def through_stablehlo(l, *operands, **params):
                               [(shape, element) for shape, _, element in infos], types)
     results = [cast(v, t, v.type) for v, t in zip(results, types)]
     return results if l.eqn.primitive.multiple_results else results[0]
+
+
+# What JAX lowers to it is no computation with tensors of one device.
+OTHER_OPERATIONS = re.compile(r'"stablehlo\.(custom_call|infeed|outfeed|send|recv|partition_id|replica_id|'
+                              r'collective_\w+|all_\w+|reduce_scatter|rng)"')
+
+
+def by_own_lowering(l, *operands, **params):
+    """The results of a primitive without a rule, if JAX lowers it to operations on tensors."""
+    try:
+        _, texts = lowered = _functions(l, params)
+    except NotImplementedError:
+        l.refuse("there is no rule for it")
+    other = OTHER_OPERATIONS.search("".join(texts.values()))
+    if other:
+        l.refuse("there is no rule for it, and JAX lowers it to %s" % other[0].strip('"'))
+    return _call(l, *lowered, operands)
 
 
 @rule("fft", "lu_pivots_to_permutation", "tile", "unstack", "lgamma", "digamma", "nextafter",
