@@ -308,14 +308,19 @@ class ExportTest(unittest.TestCase):
         hooked.linear.weight.register_hook(lambda g: 2 * g)
         accumulated.linear.bias.register_post_accumulate_grad_hook(lambda p: None)
 
+        from torch._higher_order_ops.while_loop import while_loop
         here, x = r"^\S*test_torch_export.py:\d+: ", torch.randn(4, 3, requires_grad=True)
         for model, message in (
                 (broken, here + ".*graph_break"),
                 (lambda x: x.sum() if x.sum() > 0 else x.mean(), here + "what the model computes depends on the data"),
                 (lambda x: x[x > 0].sum(), here + "aten.*: it gives a number that depends on the data of a tensor"),
                 (lambda x: x.view(7).sum(), here + ".*shape '\\[7\\]' is invalid for input of size 12"),
-                (lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)).sum(),
-                 here + "cond: operations on functions are not supported"),
+                (lambda x: while_loop(lambda y: y.sum() < 9, lambda y: (y + 1,), (x.detach(),))[0].sum() + x.sum(),
+                 here + "while_loop: operations on functions are not supported"),
+                (lambda x: x.sum() + x.detach().repeat_interleave(torch.tensor([1, 2, 0, 1]), 0).sum(),
+                 here + "aten.repeat_interleave.Tensor: repeat_interleave: the shape of the result depends on data"),
+                (lambda x: torch.linalg.solve(torch.complex(x[:3], x[1:]), x[:3] + 0j).abs().sum(),
+                 here + "aten._linalg_solve_ex.default: systems with complex numbers are not supported$"),
                 (nn.Sequential(nn.Unflatten(0, (1, 4)), nn.FractionalMaxPool2d(2, output_size=1)),
                  "^module 1: aten.fractional_max_pool2d.default: there is no rule for it"),
                 (hooked, "^'linear.weight' has a hook"),

@@ -14,6 +14,7 @@ from ..arrays import Array
 from ..errors import ArgumentError, Error, RunError
 from ..mlir import dtype_of
 from ..step import State, compile_module
+from .higher_order import call_functions
 from .joint import (Program, decompositions, mutated_inputs, specialize, traceable_kernels,
                     warn_of_reentrant_checkpoints)
 from .placement import check_inputs, placement_of
@@ -479,6 +480,7 @@ def compile_graph(graph_module, inputs, options=None):
     specialize(inputs)
     check_inputs(graph_module, inputs)
     warn_of_reentrant_checkpoints(graph_module)
+    call_functions(graph_module)
 
     def partition(joint, _, *, num_fwd_outputs, **kwargs):
         training = Training(joint, num_fwd_outputs, options)

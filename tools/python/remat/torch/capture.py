@@ -12,6 +12,7 @@ import warnings
 import torch
 
 from ..errors import Error, ExportError
+from .higher_order import call_functions, flex_attention_on_cpu
 from .joint import decompositions, traceable_kernels, warn_of_reentrant_checkpoints
 from .lower import is_foreign
 
@@ -126,7 +127,7 @@ class Capture:
             _warn_of_numbers(self.model)
             _write_assigned(self.model, graph_module.graph)
         _keep_returned(graph_module.graph)
-        graph_module.recompile()
+        call_functions(graph_module)
 
         def partition(joint, joint_inputs, *, num_fwd_outputs, **kwargs):
             # PyTorch changes the graph. The tensors that it holds cannot be copied while PyTorch traces.
@@ -157,6 +158,8 @@ def _explain(error):
     places = [(frame.filename, frame.lineno) for frame in getattr(error, "real_stack", None) or ()]
     places += re.findall(r'File "([^"]+)", line (\d+), in ', str(error))
     cause = getattr(error, "inner_exception", None) or error
+    if isinstance(cause, Error) and re.match(r"\S+:\d+: ", str(cause)):
+        return str(cause).splitlines()[0]
     lines = [line.strip() for line in str(cause).splitlines() if line.strip()] or [type(cause).__name__]
     why = lines[0]
     for line in lines[1:]:
@@ -195,7 +198,8 @@ def capture(model, function, args, kwargs):
     captured = Capture(model)
     torch._dynamo.reset()
     try:
-        with torch._dynamo.config.patch(allow_rnn=True, trace_autograd_ops=True), _masks_as_they_are():
+        with torch._dynamo.config.patch(allow_rnn=True, trace_autograd_ops=True), _masks_as_they_are(), \
+                flex_attention_on_cpu():
             torch.compile(function, backend=captured.backend, fullgraph=True, dynamic=False)(*args, **kwargs)
     except _Captured:
         pass

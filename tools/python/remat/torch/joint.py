@@ -12,8 +12,10 @@ import warnings
 import torch
 
 from ..errors import ExportError
+from .custom import custom_operations, located
 from .decompositions import more_decompositions
 from .groups import grouped_products
+from .higher_order import inline_branches
 from .linear_systems import linear_algebra
 from .lower import Lowering, describe_place
 from .pointwise import FORMULAS
@@ -36,12 +38,10 @@ def decompositions():
                 name = getattr(getattr(op, "overloadpacket", op), "__name__", "")
                 if name not in RULES and name not in FORMULAS:
                     _table[op] = function
-        _table.update(linear_algebra())
-        _table.update(more_decompositions())
-        _table.update(recurrent_cells())
-        _table.update(own_decompositions())
-    _table.update(grouped_products())  # Libraries may have been imported since.
-    return _table
+        for table in (linear_algebra(), more_decompositions(), recurrent_cells(), own_decompositions()):
+            _table.update((op, located(op, function)) for op, function in table.items())
+    # Libraries may have been imported since.
+    return {**_table, **grouped_products(), **custom_operations()}
 
 
 def own_decompositions():
@@ -286,6 +286,7 @@ class Program:
     all are one number, by `known_tangents`, are no arguments."""
 
     def __init__(self, graph_module, names=None, result_names=None, known_tangents=None):
+        inline_branches(graph_module)
         graph = graph_module.graph
         numbers = set(substitute_numbers(graph))
         graph.eliminate_dead_code()

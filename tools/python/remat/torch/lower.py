@@ -34,7 +34,12 @@ def is_foreign(path):
 
 def describe_place(node):
     """Where in the model a node comes from: file, line, function; None if it is not known."""
-    places = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', node.meta.get("stack_trace") or "")
+    return place_in(node.meta.get("stack_trace"))
+
+
+def place_in(stack_trace):
+    """The innermost place of a stack that is none of this package."""
+    places = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', stack_trace or "")
     places = [place for place in places if is_foreign(place[0])]
     return places[-1] if places else None
 
@@ -190,7 +195,8 @@ class Lowering:
 
     def lower_call(self, node):
         if getattr(node.target, "namespace", None) not in ("aten", "prims", "remat"):
-            self.refuse("operations other than PyTorch's own are not supported; give it a decomposition")
+            self.refuse("operations other than PyTorch's own are not supported, unless they are defined by "
+                        "torch.library.custom_op and change no argument; write this one with operations of PyTorch")
         try:
             return self.apply_rule(node)
         except ExportError as error:
