@@ -339,11 +339,15 @@ class Function:
             whole.shape, whole.element)
 
     def concat(self, values, dim):
-        values = [value for value in values if math.prod(value.shape)] or values[:1]
-        if len(values) == 1:
-            return values[0]
-        shape = list(values[0].shape)
-        shape[dim] = sum(value.shape[dim] for value in values)
+        filled = [value for value in values if math.prod(value.shape)]
+        if len(filled) == 1:
+            return filled[0]
+        like = filled or [value for value in values if value.rank == max(v.rank for v in values)]
+        shape = list(like[0].shape)
+        shape[dim] = sum(value.shape[dim] for value in like)
+        if not filled:
+            return self.empty(shape, like[0].element)
+        values = filled
         return self.op("tensor.concat dim(%d) %s : (%s) -> %s" % (
             dim, ", ".join(v.name for v in values), ", ".join(v.type for v in values),
             tensor_type(shape, values[0].element)), shape, values[0].element)

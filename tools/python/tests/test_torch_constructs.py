@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import functools
 import itertools
+import copy
 import unittest
 import warnings
 
@@ -128,6 +129,16 @@ class ConstructTest(unittest.TestCase):
         self.assertGreater(model.e.weight.grad[0].abs().sum(), 0)
         compare(self, Net(lambda m, i: m.b(m.a(m.e(i))), e=nn.Embedding(5, 6, padding_idx=2, scale_grad_by_freq=True)),
                 (ids,))
+
+    def test_rows_that_are_shortened(self):
+        """Those that a call names, in place."""
+        indices = torch.tensor([[1, 2], [4, 1]])
+        model = Net(lambda m, i: m.b(m.a(m.e(i))), e=nn.Embedding(5, 6, max_norm=1.0))
+        own = copy.deepcopy(model)
+        compare(self, model, (indices,))
+        own(indices)
+        torch.testing.assert_close(model.e.weight, own.e.weight)
+        self.assertTrue((own.e.weight[[1, 2, 4]].norm(dim=1) < 1 + 1e-6).all())
 
     def test_tied_weights(self):
         model = Net(lambda m, i: m.e(i) @ m.e.weight.t(), e=nn.Embedding(9, 6))

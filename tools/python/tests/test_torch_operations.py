@@ -112,6 +112,7 @@ class OperationTest(unittest.TestCase):
     def test_pooling_and_resampling(self):
         for run in (lambda y: F.avg_pool2d(y, 3, 2, 1, count_include_pad=False),
                     lambda y: F.max_pool2d(y, 2, 2, ceil_mode=True), lambda y: F.adaptive_avg_pool2d(y, (3, 2)),
+                    lambda y: F.adaptive_max_pool2d(y, (3, 5)), lambda y: F.adaptive_max_pool1d(y.flatten(2), 4),
                     lambda y: F.interpolate(y, scale_factor=2), lambda y: F.pad(y, (1, 1, 1, 1), mode="reflect"),
                     lambda y: F.interpolate(y, size=(9, 8), mode="bilinear"), lambda y: F.pixel_shuffle(y, 2),
                     lambda y: F.unfold(y, 3)):
@@ -161,6 +162,10 @@ class OperationTest(unittest.TestCase):
         self.check(lambda m, x: torch.diagonal(m.w) * x + torch.diag_embed(m.w[0])[0] + torch.tril(m.w)[3], self.x(6))
         self.check(lambda m, x: (m.w[:, None, :].expand(6, 3, 6) * x).transpose(0, 2).contiguous().view(-1),
                    self.x(6, 3, 6))
+
+    def test_stacks_of_no_elements(self):
+        self.check(lambda m, x: torch.stack([x * 2, x], 1).sum() + torch.cat([x.view(2, 0), x.view(2, 0)], 1).sum() +
+                   torch.cat([x[:, None].expand(0, 2), x[:, None].expand(0, 3)], 1).sum() + m.w, torch.ones(0))
 
     def test_views_of_no_elements(self):
         # As a rotary embedding of whole heads has it: what is not rotated is an empty slice at the end.
@@ -285,6 +290,9 @@ class OperationTest(unittest.TestCase):
             m.w, 0.3, dim=1), self.x())
         self.check(lambda m, x, b: m.w[torch.searchsorted(b, x, right=True)], self.x(3, 4), torch.tensor([-1.0, 0, 1]))
         self.check(lambda m, x: torch.masked_scatter(m.w, x > 0.5, x * m.w), self.x())
+        self.check(lambda m, x: m.w.median() + torch.where(x > 0.5, float("nan"), m.w).nanmedian(1).values + torch.where(
+            x > 0.5, float("nan"), m.w).nanmedian(), self.x())
+        self.check(lambda m, x: m.w.mode(0).values + torch.where(x > 0, 1.0, m.w).mode(1).values, self.x())
 
     def test_distances(self):
         for p in (1.0, 1.5, 2.0, 3.0, float("inf")):
@@ -293,6 +301,18 @@ class OperationTest(unittest.TestCase):
     def test_special_functions(self):
         self.check(lambda m, x: torch.lgamma(m.w.abs() + 1) * torch.digamma(x.abs() + 3) + torch.erfinv(
             m.w.tanh() * 0.9), self.x())
+        for function in (torch.special.i0, torch.special.i0e, torch.special.i1, torch.special.i1e, torch.special.erfcx,
+                         torch.special.log_ndtr, torch.digamma):
+            self.check(lambda m, x: function(m.w * 4) * x, self.x())
+        for order in range(4):
+            self.check(lambda m, x: torch.polygamma(order, m.w.abs() + 0.1) + torch.polygamma(order, x * 3), self.x())
+        self.check(lambda m, x: m.w * torch.special.zeta(x.abs() + 1.5, x.abs() + 0.2), self.x())
+
+    def test_fake_quantization(self):
+        """Its derivative is that of the identity within the range. Multiples of 1/2 are exact in both types."""
+        x = torch.randint(-9, 9, (6, 6)) / 2
+        self.check(lambda m, x: torch.fake_quantize_per_tensor_affine(x, 0.25, 3, -8, 7) * m.w, x)
+        self.check(lambda m, x: torch.fake_quantize_per_tensor_affine(x + 0 * m.w, 0.25, 3, -8, 7) * m.w, x)
 
     def test_bfloat16(self):
         # Two roundings of 2^-9 each, of sums of six products.
@@ -372,9 +392,58 @@ class ExactTest(unittest.TestCase):
             with self.assertRaisesRegex(Exception, "ExportError: .*test_torch_operations.py:.*" + message):
                 self.run_compiled(run, argument)
 
+    def test_fake_quantization(self):
+        x, scale = torch.randn(4, 6), torch.tensor([0.1, 0.3, 0.2, 0.5, 0.4, 0.7])
+        places, is_on = torch.tensor([0, 1, -1, 2, 0, 0], dtype=torch.int32), torch.tensor([1])
+        quantize = torch.ops.aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams
+        self.check(lambda x: torch.ops.aten.fake_quantize_per_tensor_affine_cachemask(x, 0.1, 3, -8, 7), x)
+        self.check(lambda x, s, z: torch.ops.aten.fake_quantize_per_channel_affine_cachemask(x, s, z, 1, -8, 7), x,
+                   scale, places)
+        for enabled in (is_on, 0 * is_on):
+            self.check(lambda x, s, z, e: quantize(x, s, z, e, -8, 7), x, scale[:1], places[1:2], enabled)
+        self.check(lambda a, b: torch._int_mm(a, b), torch.randint(-128, 127, (17, 8)).to(torch.int8),
+                   torch.randint(-128, 127, (8, 8)).to(torch.int8))
+
+    def test_numbers_of_elements(self):
+        x = torch.tensor([[0.0, 2, 0, 3], [1, 0, 0, 4]])
+        self.check(lambda x: [torch.nonzero_static(x, size=size, fill_value=7) for size in (0, 3, 9)], x)
+        self.check(lambda x: torch.nonzero_static(x, size=3), x[0])
+        self.check(lambda x: torch.combinations(x[0]), x)
+
+    def test_windows_of_signals(self):
+        for window in (torch.hamming_window, torch.kaiser_window, torch.bartlett_window, torch.blackman_window,
+                       torch.hann_window):
+            for count, periodic in ((1, True), (6, True), (7, False)):
+                found, expected = (run(x := torch.ones(()), window) for run in (
+                    lambda x, w: self.run_compiled(lambda x: x * w(count, periodic, dtype=torch.float64), x),
+                    lambda x, w: x * w(count, periodic, dtype=torch.float64)))
+                torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-15)
+        found = self.run_compiled(lambda x: x * torch.hamming_window(5, True, 0.5, 0.5), torch.ones(()))
+        torch.testing.assert_close(found, torch.hamming_window(5, True, 0.5, 0.5))
+
+    def test_multinomial_draws(self):
+        weights = torch.tensor([[0.0, 1, 2, 5, 0, 0], [3, 0, 0, 0, 0, 1]])
+        for count, replacement in ((1, False), (2, False), (4000, True)):
+            rows = weights.repeat(1 if replacement else 4000, 1)
+            found = self.run_compiled(lambda w: torch.multinomial(w, count, replacement), rows)
+            self.assertEqual((found.shape, found.dtype), ((rows.shape[0], count), torch.int64))
+            if count == 2:
+                self.assertTrue((found[:, 0] != found[:, 1]).all())
+            drawn = found.view(2, -1) if replacement else found.view(-1, 2, count)[..., 0].t()
+            shares = torch.stack([drawn == i for i in range(6)], -1).float().mean(1)
+            expected = weights / weights.sum(1, keepdim=True)
+            self.assertTrue((shares[expected == 0] == 0).all())
+            torch.testing.assert_close(shares, expected, atol=0.04, rtol=0)
+        self.assertEqual(self.run_compiled(lambda w: torch.multinomial(w, 3), weights[0]).sort().values.tolist(),
+                         [1, 2, 3])
+        for wrong in (weights * 0, -weights, weights * float("nan")):
+            with self.assertRaisesRegex(remat.RunError, "multinomial: weights must be finite"):
+                self.run_compiled(lambda w: torch.multinomial(w, 1), wrong)
+
     def test_order_with_nan(self):
         x = torch.tensor([[1.0, 3, float("nan"), 5], [2, 2, 1, 2], [4, 3, 3, 0]])
-        self.check(lambda x: (*torch.cummax(x, 1), *torch.cummin(x, 0), *torch.median(x, 1), *x.kthvalue(3, 0)), x)
+        self.check(lambda x: (*torch.cummax(x, 1), *torch.cummin(x, 0), *torch.median(x, 1), *x.kthvalue(3, 0),
+                              x.median(), x.nanmedian(), x.nanmedian(0).values), x)
         self.check(lambda x, v: (torch.searchsorted(x, v), torch.searchsorted(x, v, right=True)),
                    torch.tensor([-1.0, 0, 0, 2]), torch.tensor([0.0, float("nan"), -5, 9]))
 

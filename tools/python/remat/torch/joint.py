@@ -12,6 +12,7 @@ import warnings
 import torch
 
 from ..errors import ExportError
+from .choices import choices
 from .custom import custom_operations, located
 from .decompositions import more_decompositions
 from .groups import grouped_products
@@ -19,9 +20,11 @@ from .higher_order import inline_branches
 from .linear_systems import linear_algebra
 from .lower import Lowering, describe_place
 from .pointwise import FORMULAS
+from .quantized import quantized
 from .random import SEED
 from .recurrent import recurrent_cells
 from .rules import RULES
+from .special_functions import special_functions
 from .types import element_of
 
 _table = None
@@ -38,7 +41,8 @@ def decompositions():
                 name = getattr(getattr(op, "overloadpacket", op), "__name__", "")
                 if name not in RULES and name not in FORMULAS:
                     _table[op] = function
-        for table in (linear_algebra(), more_decompositions(), recurrent_cells(), own_decompositions()):
+        for table in (linear_algebra(), more_decompositions(), choices(), special_functions(), recurrent_cells(),
+                      quantized(), own_decompositions()):
             _table.update((op, located(op, function)) for op, function in table.items())
     # Libraries may have been imported since.
     return {**_table, **grouped_products(), **custom_operations()}
