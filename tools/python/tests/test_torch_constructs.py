@@ -199,6 +199,26 @@ class ConstructTest(unittest.TestCase):
                 torch.testing.assert_close(compiled(x, scale, count)[0], expected[0])
         self.assertGreater(len(rt.compiled_steps), 4)
 
+    def test_shapes_that_are_marked(self):
+        """As dynamic: a step is compiled for each all the same. What is marked as unbacked has no step."""
+        model = Net(lambda m, x: m.b(m.a(x).tanh()) * x.shape[0])
+        for mark in (torch._dynamo.mark_dynamic, torch._dynamo.maybe_mark_dynamic):
+            torch._dynamo.reset()
+            rt.compiled_steps.clear()
+            compiled = torch.compile(model, backend=rt.backend)
+            for size in (4, 7, 4):
+                x = torch.randn(size, 6)
+                mark(x, 0)
+                gradients = [torch.autograd.grad(run(x).pow(2).sum(), list(model.parameters()))
+                             for run in (compiled, model)]
+                torch.testing.assert_close(*gradients)
+            self.assertEqual(len(rt.compiled_steps), 2)
+        torch._dynamo.reset()
+        x = torch.randn(4, 6)
+        torch._dynamo.decorators.mark_unbacked(x, 0)
+        with self.assertRaisesRegex(Exception, "an extent of an argument is marked as unbacked .*; without "):
+            torch.compile(model, backend=rt.backend)(x)
+
     def test_results_that_are_views_of_what_was_changed_in_place(self):
         def run(m, x):
             h = m.a(x)

@@ -271,6 +271,19 @@ class ExportTest(unittest.TestCase):
             None, w, torch.ones(4))
         torch.testing.assert_close(gradients["arg0"], 1 - w.detach().tanh() ** 2)
 
+    def test_exported_programs_of_pytorch(self):
+        """Their dynamic extents are those of the call."""
+        model, x = nn.Sequential(nn.Linear(6, 4), nn.Tanh()), torch.randn(5, 6)
+        program = torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim("rows", min=2, max=64)},))
+        step = rt.export(program, (x,), loss=lambda y: y.pow(2).sum()).compile_step()
+        loss, gradients = step(None, x)
+        expected = model(x).pow(2).sum()
+        expected.backward()
+        torch.testing.assert_close(loss, expected.detach())
+        torch.testing.assert_close(gradients["0.weight"], model[0].weight.grad)
+        with self.assertRaisesRegex(remat.ArgumentError, r"argument 0 is arg0: f32\[5x6\], got f32\[3x6\]"):
+            step(None, torch.randn(3, 6))
+
     def test_no_parameters_is_a_warning(self):
         with self.assertWarnsRegex(UserWarning, "nothing but its data can be differentiated"):
             rt.export(nn.ReLU(), (torch.randn(3, requires_grad=True),), loss=torch.sum)

@@ -126,7 +126,7 @@ def _refuse_hooks(model, tensors):
 
 
 def export(model, args=(), kwargs=None, loss=None):
-    """Exports a call of a module or function with its gradients.
+    """Exports a call of a module, of a function or of what torch.export made of one, with its gradients.
 
     `loss` says what to differentiate: a function of what the model returns, or the name of an output. Without it, the
     output `loss` is the loss, or the only single number that can be differentiated; other outputs are not then. If
@@ -135,6 +135,8 @@ def export(model, args=(), kwargs=None, loss=None):
     autograd.Function, hooks and all else that changes gradients is kept. What cannot be exported whole is an
     ExportError with the line of the model. A model on a GPU is compiled for it, unless target or device say otherwise.
     """
+    if isinstance(model, torch.export.ExportedProgram):
+        model = model.module()
     named = _named_tensors(model)
     if isinstance(model, torch.nn.Module) and not any(role == "param" for role, _, _ in named.values()):
         import warnings

@@ -252,12 +252,31 @@ def as_number(value):
 
 def specialize(values):
     """Makes shapes static that PyTorch would leave open, those of fake tensors and numbers."""
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+    _release_marks()
     for value in values:
-        if isinstance(value, torch.Tensor):
-            for number in (*value.shape, *value.stride(), value.storage_offset()):
+        numbers = (*value.shape, *value.stride(), value.storage_offset()) if isinstance(value, torch.Tensor) else [value]
+        try:
+            for number in numbers:
                 as_number(number)
-        else:
-            as_number(value)
+        except GuardOnDataDependentSymNode:
+            raise ExportError("an extent of an argument is marked as unbacked (%s), but shapes of a step are static; "
+                              "without torch._dynamo.decorators.mark_unbacked, another step is compiled for each shape" %
+                              ", ".join(map(str, numbers))) from None
+
+
+def _release_marks():
+    """A step is compiled for each shape, also of what torch._dynamo.mark_dynamic was called of. PyTorch would take it
+    for an error of the model."""
+    from torch._dynamo.symbolic_convert import InstructionTranslator
+    try:
+        fakes = InstructionTranslator.current_tx().output.tracked_fakes
+    except AttributeError:  # Nothing is traced by Dynamo.
+        return
+    for fake in fakes or ():
+        context = fake.symbolic_context
+        if getattr(context, "constraint_sizes", None):
+            object.__setattr__(context, "constraint_sizes", [None] * len(context.constraint_sizes))
 
 
 def _known_number(node):
