@@ -144,6 +144,19 @@ class CustomOperationTest(unittest.TestCase):
         self.assertTrue(any("'remat_test::scaled' is compiled as what its implementation does" in str(w.message)
                             for w in caught))
 
+    def test_what_remat_has_a_decomposition_of_is_not_traced(self):
+        """transformers defines products of groups so, for types that PyTorch has none for."""
+        try:
+            from transformers.integrations import moe  # noqa: F401
+            operation = torch.ops.transformers.grouped_mm_fallback
+        except (ImportError, AttributeError):
+            self.skipTest("there is no such operation")
+        a, b, ends = torch.randn(7, 6), torch.randn(2, 6, 6), torch.tensor([3, 7], dtype=torch.int32)
+        expected = torch.cat([a[:3] @ b[0], a[3:] @ b[1]])
+        torch._dynamo.reset()
+        found = torch.compile(lambda a, b, ends: operation(a, b, ends), backend=rt.backend)(a, b, ends)
+        torch.testing.assert_close(found, expected)
+
     def test_refusals(self):
         here = r"^\S*test_torch_functions.py:\d+: "
         for run, message in (

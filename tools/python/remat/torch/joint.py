@@ -45,7 +45,7 @@ def decompositions():
                       quantized(), own_decompositions()):
             _table.update((op, located(op, function)) for op, function in table.items())
     # Libraries may have been imported since.
-    return {**_table, **grouped_products(), **custom_operations()}
+    return {**custom_operations(), **_table, **grouped_products()}
 
 
 def own_decompositions():
