@@ -168,8 +168,9 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
 
 void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   addTarget(pm, options);
-  // Slices make a loss where its gradient is made, which is another call then.
-  if (!options.separateBackward) {
+  // By default, slices make a loss where its gradient is made, which may be
+  // another call.
+  if (!options.separateBackward || options.sliceRows != 0) {
     SliceRowsPassOptions slices;
     slices.function = options.function;
     slices.alternatives = options.sliceRows == StepOptions::planSliceRows;
@@ -177,6 +178,7 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
     // Loops of layers are an alternative of their own.
     slices.hidden =
         options.sliceRows != 0 && options.foldLayers == LayerFolding::Never;
+    slices.apart = options.separateBackward;
     pm.addPass(createSliceRowsPass(slices));
   }
   pm.addNestedPass<func::FuncOp>(createPickEarlyPass());

@@ -83,10 +83,12 @@ Error remat::checkStepOptions(const StepOptions &options) {
   if (options.foldLayers != LayerFolding::Never &&
       options.sliceRows == StepOptions::planSliceRows)
     return createStringError("'fold-layers' excludes 'slice-rows=auto'");
-  if (options.separateBackward && options.sliceRows != 0)
-    return createStringError("'slice-rows' has no effect with "
-                             "'separate-backward': a loss that slices make "
-                             "with its gradient is that of another call");
+  if (options.foldLayers != LayerFolding::Never && options.separateBackward &&
+      options.sliceRows != 0)
+    return createStringError("'slice-rows' has no effect with 'fold-layers' "
+                             "and 'separate-backward': a loss that slices make "
+                             "with its gradient is that of another call, and "
+                             "hidden layers are sliced apart from loops");
   if (options.widen && options.narrow != TensorNarrowing::None)
     return createStringError("'widen' excludes 'narrow'");
   bool isLayered = options.microbatchOrder == MicrobatchOrder::Layers;

@@ -62,7 +62,7 @@ struct SliceRows : remat::impl::SliceRowsPassBase<SliceRows> {
     for (func::FuncOp function : functions)
       counts[function] =
           slice(function, getRows(function, rows), /*slicesHidden=*/false);
-    if (rows != 0)
+    if (rows != 0 && !apart)
       for (func::FuncOp form : forms)
         setRows(form, rows);
     for (SlicedCopy &copy : copies)
@@ -144,7 +144,9 @@ int64_t SliceRows::slice(func::FuncOp function, int64_t sliceRows,
   int64_t count = 0;
   for (linalg::ContractOp contraction : contractions)
     if (!gone.contains(contraction)) {
-      int64_t slices = RowSlicer(body, sliceRows).run(contraction, gone);
+      // What is forward would become backward.
+      int64_t slices =
+          apart ? 0 : RowSlicer(body, sliceRows).run(contraction, gone);
       if (slices == 0 && slicesHidden)
         slices = RowSlicer(body, sliceRows, /*inPhases=*/true)
                      .run(contraction, gone);

@@ -1,5 +1,6 @@
 // RUN: remat-opt %s --remat-slice-rows="rows=64 hidden" --canonicalize --cse --split-input-file | FileCheck %s
 // RUN: remat-opt %s --remat-slice-rows="alternatives hidden" --split-input-file | FileCheck %s --check-prefix=AUTO
+// RUN: remat-opt %s --remat-slice-rows="rows=64 hidden apart" --canonicalize --cse --split-input-file | FileCheck %s
 // RUN: remat-opt %s --remat-slice-rows=rows=64 --split-input-file | FileCheck %s --check-prefix=WHOLE
 
 #mk = affine_map<(m, n, k) -> (m, k)>

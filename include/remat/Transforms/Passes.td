@@ -743,6 +743,9 @@ def SliceRowsPass : Pass<"remat-slice-rows", "::mlir::ModuleOp"> {
     readers where they stand, with what is wide and made there. Slices are the
     same in both, and each is a value of its own, so a plan keeps some and makes
     others again. More of them may be copied: half of all that is wide.
+
+    With `apart`, the backward computation is a call of its own, which a loss
+    cannot become a part of. Then hidden layers alone are sliced.
   }];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"\"main\"",
@@ -752,7 +755,9 @@ def SliceRowsPass : Pass<"remat-slice-rows", "::mlir::ModuleOp"> {
     Option<"alternatives", "alternatives", "bool", /*default=*/"false",
            "Whether to make alternatives that have smaller slices">,
     Option<"hidden", "hidden", "bool", /*default=*/"false",
-           "Whether to make alternatives in which hidden layers are sliced, too">
+           "Whether to make alternatives in which hidden layers are sliced, too">,
+    Option<"apart", "apart", "bool", /*default=*/"false",
+           "Whether the backward computation is a call of its own">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect",
