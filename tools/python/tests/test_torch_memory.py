@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import unittest
 import unittest.mock
 
-from common import needs_torch, rt, torch
+from common import compare, needs_torch, rt, torch
 
 if torch is not None:
     import torch.nn as nn
@@ -35,6 +35,13 @@ class MemoryTest(unittest.TestCase):
         torch._dynamo.reset()
         rt.compiled_steps.clear()
         spare_memory.spare.clear()
+
+    def test_hidden_layers_in_slices(self):
+        """Under a budget that what is wide in a feed-forward block does not fit, forward and backward."""
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(16, 640), nn.GELU(), nn.Linear(640, 16), nn.Tanh())
+        step, = compare(self, model, (torch.randn(512, 16),), budget="min", slice_rows=64, effort=0.1)
+        self.assertLess(step.memory["planned"], 512 * 640 * 4 // 2)
 
     def test_gradients_come_and_go(self):
         """Two layers with gradients of 1 MiB, and outputs of 4 MiB, whose gradient the second layer alone reads. It is
