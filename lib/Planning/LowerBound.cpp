@@ -21,12 +21,10 @@
 #include "SearchTuning.h"
 #include "SingleCut.h"
 #include "Solution.h"
-#include "StageRelaxation.h"
+#include "StageSearch.h"
 #include "StateSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
-
-#include <cmath>
 
 using namespace llvm;
 
@@ -86,7 +84,6 @@ private:
                    : until;
   }
   void record(const SingleCut::Bound &bound, OpId op, const char *method);
-  void record(const ProgramResult &result);
   void recordNoPlan(OpId op, const char *method);
   void recordTime(int64_t time, OpId op, const char *method);
   bool mayFit();
@@ -95,7 +92,7 @@ private:
   void branchMoments(uint64_t until);
   bool excludeRuns(uint64_t until);
   void searchAllStates(uint64_t until);
-  void relaxStages(double seconds);
+  void relaxStages(double effort);
 
   const Graph &graph;
   const Problem &problem;
@@ -284,91 +281,28 @@ void Search::searchAllStates(uint64_t until) {
   recordTime(baseTime + bound.extra, noOp, "search over all plans");
 }
 
-/// Integer programs over ever more moments, until they are too large for the
-/// effort that is left or prove what they were asked to. The next moments are
-/// those at which the solution of a program does not fit.
-void Search::relaxStages(double seconds) {
+/// Several moments at once.
+void Search::relaxStages(double effort) {
+  const char *method = "what fits at several ops";
   std::vector<OpId> ops;
   for (const Moment &moment : moments)
     ops.push_back(moment.op);
   llvm::sort(ops);
-  StageMoments at;
-  at.cuts = chooseCuts(ops, best.bindingOp, BoundTuning::programMoments);
-  // A program that is not solved in half of the effort is followed by one more.
-  double part = 0.5;
-  while (!stopped()) {
-    double variables =
-        2.0 * double(at.cuts.size()) * double(llvm::count(costs.again, true));
-    if (variables > BoundTuning::programVariables * seconds)
-      return;
-    StageRelaxation relaxation(graph, costs, at);
-    ProgramLimits limits;
-    if (options.knownTime) {
-      int64_t faster = *options.knownTime - baseTime - 1;
-      excludes |= relaxation.costAtMost(faster);
-      // The row helps to presolve the program, the cutoff to solve it.
-      limits.cutoff = double(faster / costs.step) + 0.5;
-    }
-    double share = seconds * part;
-    limits.iterations = iterationsFor(share, variables);
-    // Unless it was asked for, the clock is only the last resort: a busy
-    // machine must not change the result.
-    limits.seconds = ProgramTuning::clockFactor * share;
-    if (options.timeLimitSeconds) {
-      // A part of the time that is left, however far the solver gets in it.
-      limits.seconds = (*options.timeLimitSeconds - watch.seconds()) * part;
-      limits.iterations = std::numeric_limits<int64_t>::max();
-    }
-    if (options.deadline)
-      limits.seconds = std::min(limits.seconds, getSecondsLeft());
-    limits.interrupt = options.interrupt;
-    if (options.knownTime)
-      limits.enough =
-          double(*options.knownTime - baseTime) / double(costs.step) - 0.5;
-    Expected<ProgramResult> result =
-        minimize(relaxation.getProgram(), {}, limits);
-    if (!result) {
-      consumeError(result.takeError());
-      return;
-    }
-    record(*result);
-    bool solved = result->status != ProgramResult::Status::Stopped;
-    if (solved ? !result->assignment : part == 1)
-      return;
-    StageMoments next;
-    if (result->assignment)
-      next = relaxation.findExcess(*result->assignment);
-    if (next.cuts.empty() && next.within.empty()) {
-      // The solution fits where anyone looked, and what is left are orders; or
-      // there is none.
-      llvm::erase_if(ops, [&](OpId op) { return is_contained(at.cuts, op); });
-      if (ops.empty())
-        return;
-      size_t count = at.cuts.size();
-      next.cuts = chooseCuts(ops, noOp, solved ? count : (count + 1) / 2);
-    }
-    llvm::append_range(at.cuts, next.cuts);
-    llvm::append_range(at.within, next.within);
-    llvm::sort(at.cuts);
-    if (!solved)
-      part = 1;
-    if (options.timeLimitSeconds)
-      continue;
-    seconds -= std::min(share, double(result->iterations) /
-                                   double(iterationsFor(1.0, variables) + 1));
+  StageSearchOptions brief;
+  brief.effort = effort;
+  if (options.timeLimitSeconds)
+    brief.seconds = *options.timeLimitSeconds - watch.seconds();
+  if (options.knownTime) {
+    brief.known = *options.knownTime - baseTime;
+    excludes = true;
   }
-}
-
-void Search::record(const ProgramResult &result) {
-  const char *method = "what fits at several ops";
-  if (result.status == ProgramResult::Status::Infeasible)
+  brief.interrupt = options.interrupt;
+  brief.deadline = options.deadline;
+  StageBound bound =
+      searchStages(graph, costs, std::move(ops), best.bindingOp, brief);
+  if (bound.infeasible)
     return recordNoPlan(noOp, method);
-  if (!std::isfinite(result.bound))
-    return;
-  // All costs are multiples of the step; what is lost to the solver's
-  // tolerances is given back.
-  double units = std::ceil(result.bound * (1 - 1e-9) - 1e-6);
-  recordTime(baseTime + int64_t(units) * costs.step, noOp, method);
+  recordTime(baseTime + bound.extra, noOp, method);
 }
 
 /// False if it is proven that no plan meets the budget; where one is known,

@@ -12,6 +12,7 @@
 #include "MixedIntegerProgram.h"
 #include "SearchTuning.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/Twine.h"
 
@@ -32,9 +33,10 @@ int32_t MixedIntegerProgram::addVariable(double variableCost, bool isInteger,
   return numVariables() - 1;
 }
 
-int64_t iterationsFor(double seconds, double variables) {
-  return int64_t(seconds * ProgramTuning::stepsPerSecond /
-                 std::max(variables, 1.0));
+int64_t iterationsFor(double seconds, double variables, bool relaxed) {
+  double steps = relaxed ? ProgramTuning::relaxedStepsPerSecond
+                         : ProgramTuning::stepsPerSecond;
+  return int64_t(seconds * steps / std::max(variables, 1.0));
 }
 
 void MixedIntegerProgram::fix(int32_t variable, double value) {
@@ -91,6 +93,28 @@ static void watchProgress(int kind, const char *,
   in->user_interrupt = stop;
 }
 
+/// What any assignment costs at least: rows are weighed with their duals, and
+/// then each variable takes the better end of its range.
+static double boundOf(const MixedIntegerProgram &program,
+                      ArrayRef<double> rowDuals) {
+  double bound = 0;
+  std::vector<double> reduced = program.cost;
+  for (size_t row = 0; row < program.rowUpper.size(); ++row) {
+    double weight = std::min(rowDuals[row], 0.0);
+    if (weight == 0.0)
+      continue;
+    bound += weight * program.rowUpper[row];
+    size_t end = row + 1 < program.rowBegin.size() ? program.rowBegin[row + 1]
+                                                   : program.column.size();
+    for (size_t term = program.rowBegin[row]; term < end; ++term)
+      reduced[program.column[term]] -= weight * program.coefficient[term];
+  }
+  for (auto [cost, lower, upper] :
+       zip_equal(reduced, program.lower, program.upper))
+    bound += std::min(cost * lower, cost * upper);
+  return bound;
+}
+
 Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
                                  ArrayRef<double> start,
                                  const ProgramLimits &limits) {
@@ -107,6 +131,12 @@ Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
   Highs_setDoubleOptionValue(highs, "mip_abs_gap", 0.99 * limits.costStep);
   Highs_setDoubleOptionValue(highs, "objective_target", limits.target);
   Highs_setDoubleOptionValue(highs, "objective_bound", limits.cutoff);
+  if (limits.relaxed) {
+    // The simplex method is done before these programs are presolved.
+    Highs_setBoolOptionValue(highs, "solve_relaxation", 1);
+    Highs_setStringOptionValue(highs, "solver", "simplex");
+    Highs_setStringOptionValue(highs, "presolve", "off");
+  }
   if (Error error = passProgram(highs, program))
     return std::move(error);
   if (!start.empty())
@@ -129,13 +159,15 @@ Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
   Highs_getIntInfoValue(highs, "simplex_iteration_count", &iterations);
   result.iterations = std::max<HighsInt>(iterations, 0);
   Highs_getIntInfoValue(highs, "primal_solution_status", &primal);
-  if (primal == kHighsSolutionStatusFeasible) {
-    result.assignment.emplace(program.cost.size());
-    std::vector<double> rows(program.rowUpper.size());
-    std::vector<double> duals(program.cost.size()), rowDuals(rows.size());
-    Highs_getSolution(highs, result.assignment->data(), duals.data(),
-                      rows.data(), rowDuals.data());
-  }
+  std::vector<double> assignment(program.cost.size()),
+      duals(program.cost.size()), rows(program.rowUpper.size()),
+      rowDuals(program.rowUpper.size());
+  Highs_getSolution(highs, assignment.data(), duals.data(), rows.data(),
+                    rowDuals.data());
+  if (limits.relaxed)
+    result.bound = boundOf(program, rowDuals);
+  if (primal == kHighsSolutionStatusFeasible)
+    result.assignment = std::move(assignment);
   return result;
 }
 

@@ -46,7 +46,8 @@ struct ProgramResult {
   Status status = Status::Stopped;
   /// The best assignment found, if any.
   std::optional<std::vector<double>> assignment;
-  /// No assignment costs less.
+  /// No assignment costs less. Of a program without integers, it is what the
+  /// duals prove, whatever the tolerances of the solver.
   double bound = 0;
   /// Simplex iterations that it took.
   int64_t iterations = 0;
@@ -56,11 +57,13 @@ struct ProgramResult {
 bool hasProgramSolver();
 
 /// How many simplex iterations HiGHS does in about `seconds` on a program with
-/// so many variables.
-int64_t iterationsFor(double seconds, double variables);
+/// so many variables, with integers or without.
+int64_t iterationsFor(double seconds, double variables, bool relaxed = false);
 
-/// When to stop.
+/// What to solve, and when to stop.
 struct ProgramLimits {
+  /// Whether variables may take any value in their range.
+  bool relaxed = false;
   double seconds = 1.0;
   /// Simplex iterations in all: a limit that does not depend on the machine.
   int64_t iterations = std::numeric_limits<int64_t>::max();

@@ -338,11 +338,18 @@ struct BoundTuning {
   /// smaller one does more with a single moment.
   static constexpr double thoroughEffort = 0.2;
   /// The share of single moments where integer programs come after them.
-  static constexpr double singleShare = 0.5;
+  static constexpr double singleShare = 0.3;
   /// Of what is left then, the share of the search over states.
   static constexpr double stateShare = 0.2;
   /// Variables of an integer program, at most, per unit of effort.
-  static constexpr double programVariables = 2e4;
+  static constexpr double programVariables = 5e3;
+  /// The same without integers.
+  static constexpr double relaxedVariables = 1e5;
+  /// Share of the programs without integers where others come after them. They
+  /// end after so many that tell less than `noProgress` times what is known.
+  static constexpr double relaxedShare = 0.4;
+  static constexpr unsigned fruitlessPrograms = 2;
+  static constexpr double noProgress = 1.02;
   /// Moments of the first integer program.
   static constexpr size_t programMoments = 4;
   /// Rows for the most demanding ops within a stage, of those that run for the

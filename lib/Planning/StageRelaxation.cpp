@@ -26,6 +26,10 @@
 //   1        <= K[i,u] + A[i,p of u]             for u read by a first run
 //                                                behind t_i
 //
+// Likewise, where a moment is added within a stage, the rows of the stage are
+// still there, about what runs again in either of its parts: of what is asked
+// at the moments, a relaxation of more of them says no less.
+//
 // For chosen pairs of a stage and an op q, more is asked of the last time that
 // q runs again in it. With B[p] = 1 iff p runs again behind that, S[v] = 1 iff
 // v is there while q runs:
@@ -48,10 +52,21 @@ using namespace llvm;
 
 namespace remat::planning {
 
+void StageMoments::add(const StageMoments &more) {
+  for (size_t stage = 0; stage + 1 < cuts.size(); ++stage)
+    if (llvm::any_of(more.cuts, [&](OpId cut) {
+          return cuts[stage] < cut && cut < cuts[stage + 1];
+        }))
+      joined.push_back({cuts[stage], cuts[stage + 1]});
+  llvm::append_range(cuts, more.cuts);
+  llvm::append_range(within, more.within);
+  llvm::sort(cuts);
+}
+
 StageRelaxation::StageRelaxation(const Graph &graph, const CutCosts &costs,
                                  StageMoments moments)
     : graph(graph), costs(costs), cuts(std::move(moments.cuts)),
-      within(std::move(moments.within)) {
+      within(std::move(moments.within)), joined(std::move(moments.joined)) {
   byteStep = *graph.problem.deviceBudget;
   for (const Value &value : graph.problem.values) {
     byteStep = std::gcd(byteStep, value.bytes);
@@ -73,6 +88,9 @@ StageRelaxation::StageRelaxation(const Graph &graph, const CutCosts &costs,
       later = runs[stage];
     else
       addSuffix(stage, later);
+  for (auto [begin, end] : joined)
+    addJoined(llvm::find(cuts, begin) - cuts.begin(),
+              llvm::find(cuts, end) - cuts.begin());
 }
 
 /// The least that a value takes while nobody reads it.
@@ -147,12 +165,12 @@ void StageRelaxation::addNeed(size_t stage, ValueId value, int32_t reader,
   program.addRow(row, reader == always ? -1.0 : 0.0);
 }
 
-/// What is read in the stage, or from its beginning to the end of the plan, by
-/// first runs and by `again`.
-void StageRelaxation::addNeeds(size_t stage, bool toTheEnd,
+/// What is read in the stages from `stage` to `next`, which may be the end of
+/// the plan, by first runs and by `again`.
+void StageRelaxation::addNeeds(size_t stage, size_t next,
                                ArrayRef<int32_t> again) {
-  OpId begin = cuts[stage];
-  OpId end = toTheEnd ? graph.numOps() - 1 : lastOf(stage);
+  OpId begin = cuts[stage], end = lastOf(next - 1);
+  bool toTheEnd = next == cuts.size();
   for (OpId op = 0; op <= begin; ++op)
     if (again[op] != none)
       for (ValueId operand : graph.operands(op))
@@ -171,15 +189,37 @@ void StageRelaxation::addNeeds(size_t stage, bool toTheEnd,
 }
 
 void StageRelaxation::addStage(size_t stage) {
-  bool isLast = stage + 1 == cuts.size();
-  addNeeds(stage, isLast, runs[stage]);
-  if (isLast)
+  addNeeds(stage, stage + 1, runs[stage]);
+  if (stage + 1 == cuts.size())
     return;
+  addEnds(stage, stage + 1, runs[stage]);
+  addWithin(stage);
+}
+
+/// What is resident at the beginning of stage `next`, and was made before that
+/// of `stage`, comes from there or from `again`.
+void StageRelaxation::addEnds(size_t stage, size_t next,
+                              ArrayRef<int32_t> again) {
   for (ValueId value = 0; value < graph.numValues(); ++value)
     if (graph.problem.values[value].viewOf == noValue &&
-        !graph.isArgument(value) && resident[stage + 1][value] >= 0)
-      addNeed(stage, value, resident[stage + 1][value], runs[stage]);
-  addWithin(stage);
+        !graph.isArgument(value) && resident[next][value] >= 0)
+      addNeed(stage, value, resident[next][value], again);
+}
+
+/// What is read in the stages from `stage` to `next`, as if they were one.
+void StageRelaxation::addJoined(size_t stage, size_t next) {
+  std::vector<int32_t> again(graph.numOps(), none);
+  for (OpId op = 0; op <= cuts[stage]; ++op) {
+    if (runs[stage][op] == none)
+      continue;
+    again[op] = program.addVariable(0.0, /*integer=*/false);
+    std::vector<Term> row = {{again[op], 1.0}};
+    for (size_t part = stage; part < next; ++part)
+      row.push_back({runs[part][op], -1.0});
+    program.addRow(row, 0.0);
+  }
+  addNeeds(stage, next, again);
+  addEnds(stage, next, again);
 }
 
 /// What is read in all that follows on the moment. `later` are the variables
@@ -194,7 +234,7 @@ void StageRelaxation::addSuffix(size_t stage, std::vector<int32_t> &later) {
     }
     later[op] = again;
   }
-  addNeeds(stage, /*toTheEnd=*/true, later);
+  addNeeds(stage, cuts.size(), later);
 }
 
 /// Rows for the ops that need the most within the stage.

@@ -25,6 +25,14 @@ struct StageMoments {
   /// The last runs again of ops before first ones: first the op that runs for
   /// the first time, which is one of `cuts`, then the one that runs again.
   std::vector<std::pair<OpId, OpId>> within;
+
+  /// Stages of earlier relaxations that moments have been added to since: from
+  /// one of `cuts` to a later one.
+  std::vector<std::pair<OpId, OpId>> joined;
+
+  bool empty() const { return cuts.empty() && within.empty(); }
+  /// Looks at `more`, too, which has no stages of its own.
+  void add(const StageMoments &more);
 };
 
 class StageRelaxation {
@@ -52,7 +60,9 @@ private:
   void addMoment(size_t stage);
   void addStage(size_t stage);
   void addSuffix(size_t stage, std::vector<int32_t> &later);
-  void addNeeds(size_t stage, bool toTheEnd, llvm::ArrayRef<int32_t> again);
+  void addJoined(size_t stage, size_t next);
+  void addNeeds(size_t stage, size_t next, llvm::ArrayRef<int32_t> again);
+  void addEnds(size_t stage, size_t next, llvm::ArrayRef<int32_t> again);
   void addNeed(size_t stage, ValueId value, int32_t reader,
                llvm::ArrayRef<int32_t> again);
   void addWithin(size_t stage);
@@ -71,7 +81,7 @@ private:
   const Graph &graph;
   const CutCosts &costs;
   std::vector<OpId> cuts;
-  std::vector<std::pair<OpId, OpId>> within;
+  std::vector<std::pair<OpId, OpId>> within, joined;
   MixedIntegerProgram program;
   int64_t byteStep = 0;
   /// For each stage: the variables "resident at its beginning", by value, and

@@ -252,15 +252,15 @@ TEST(Bounds, WhatRunsBehindAnotherRunNeedsItsOperandsThere) {
 
 /// The bound of the moments where variables need not be integers.
 double relaxedBound(const Graph &graph, const CutCosts &costs,
-                    std::vector<OpId> cuts) {
-  StageRelaxation relaxation(graph, costs, {std::move(cuts), {}});
-  MixedIntegerProgram program = relaxation.getProgram();
-  program.integer.assign(program.integer.size(), 0);
-  ProgramResult result = cantFail(minimize(program, {}, ProgramLimits()));
+                    StageMoments moments) {
+  StageRelaxation relaxation(graph, costs, std::move(moments));
+  ProgramLimits limits;
+  limits.relaxed = true;
+  ProgramResult result =
+      cantFail(minimize(relaxation.getProgram(), {}, limits));
   if (result.status == ProgramResult::Status::Infeasible)
     return std::numeric_limits<double>::infinity();
-  return std::inner_product(program.cost.begin(), program.cost.end(),
-                            result.assignment->begin(), 0.0);
+  return result.bound;
 }
 
 TEST(Bounds, SeveralMomentsSayNoLessThanEachOfThem) {
@@ -273,14 +273,97 @@ TEST(Bounds, SeveralMomentsSayNoLessThanEachOfThem) {
         cantFail(solve(problem, "save-all")).peakBytes * 80 / 100;
     Graph graph(problem);
     CutCosts costs(graph);
-    double several = relaxedBound(graph, costs, {15, 20, 25, 30});
+    double several = relaxedBound(graph, costs, {{15, 20, 25, 30}, {}, {}});
     for (OpId cut : {15, 20, 25, 30}) {
-      double one = relaxedBound(graph, costs, {cut});
+      double one = relaxedBound(graph, costs, {{cut}, {}, {}});
       compared += one > 0;
       EXPECT_GE(several, one - 1e-6) << seed << " at " << cut;
     }
   }
   EXPECT_GT(compared, 20u);
+}
+
+TEST(Bounds, AddedMomentsKeepWhatWasTold) {
+  if (!hasProgramSolver())
+    GTEST_SKIP();
+  for (uint64_t seed : {14, 34, 46}) {
+    Problem problem = randomProblem(seed, 60);
+    problem.deviceBudget =
+        cantFail(solve(problem, "save-all")).peakBytes * 65 / 100;
+    Graph graph(problem);
+    CutCosts costs(graph);
+    StageMoments moments{{10, 30, 50}, {}, {}};
+    bool lost = false;
+    for (OpId cut : {20, 40, 25}) {
+      double before = relaxedBound(graph, costs, moments);
+      moments.add({{cut}, {}, {}});
+      EXPECT_GE(relaxedBound(graph, costs, moments), before - 1e-6)
+          << seed << " with " << cut;
+      lost |=
+          relaxedBound(graph, costs, {moments.cuts, {}, {}}) < before - 1e-6;
+    }
+    // Without the stages of before, they tell less.
+    EXPECT_TRUE(lost) << seed;
+  }
+}
+
+TEST(Bounds, AddedMomentsAreValidForEveryPlan) {
+  if (!hasProgramSolver())
+    GTEST_SKIP();
+  unsigned compared = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed)
+    for (int percent : {90, 75, 60}) {
+      Problem problem = nineOps(seed, percent);
+      std::optional<int64_t> least = leastCost(problem);
+      if (!least || *least == problem.baseCost())
+        continue;
+      ++compared;
+      Graph graph(problem);
+      CutCosts costs(graph);
+      StageMoments moments{{0, OpId(problem.ops.size() - 1)}, {}, {}};
+      for (OpId cut : {4, 6, 5}) {
+        moments.add({{cut}, {}, {}});
+        StageRelaxation relaxation(graph, costs, moments);
+        ProgramResult result =
+            cantFail(minimize(relaxation.getProgram(), {}, ProgramLimits()));
+        ASSERT_NE(result.status, ProgramResult::Status::Infeasible);
+        ASSERT_LE(result.bound * double(costs.step),
+                  double(*least - problem.baseCost()) + 1e-6)
+            << seed << " at " << percent << " with " << cut;
+      }
+    }
+  EXPECT_GT(compared, 20u);
+}
+
+TEST(Bounds, DualsProveABoundWhereverTheSolverStops) {
+  if (!hasProgramSolver())
+    GTEST_SKIP();
+  unsigned early = 0;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Problem problem = randomProblem(seed, 40);
+    problem.deviceBudget =
+        cantFail(solve(problem, "save-all")).peakBytes * 80 / 100;
+    Graph graph(problem);
+    CutCosts costs(graph);
+    StageRelaxation relaxation(graph, costs, {{15, 20, 25, 30}, {}, {}});
+    const MixedIntegerProgram &program = relaxation.getProgram();
+    ProgramLimits limits;
+    limits.relaxed = true;
+    ProgramResult whole = cantFail(minimize(program, {}, limits));
+    if (whole.status == ProgramResult::Status::Infeasible)
+      continue;
+    ASSERT_EQ(whole.status, ProgramResult::Status::Optimal);
+    double cost = std::inner_product(program.cost.begin(), program.cost.end(),
+                                     whole.assignment->begin(), 0.0);
+    EXPECT_NEAR(whole.bound, cost, 1e-6 * std::max(1.0, cost)) << seed;
+    for (int64_t iterations : {0, 10, 50, 100}) {
+      limits.iterations = iterations;
+      ProgramResult cut = cantFail(minimize(program, {}, limits));
+      EXPECT_LE(cut.bound, cost + 1e-6 * std::max(1.0, cost)) << seed;
+      early += cut.bound > 0 && cut.bound < cost - 0.5;
+    }
+  }
+  EXPECT_GT(early, 0u);
 }
 
 TEST(Bounds, ProgramsAreValidForEveryPlan) {
