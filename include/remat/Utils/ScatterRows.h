@@ -1,4 +1,4 @@
-//===- ScatterRows.h - sums of scatters in blocks of rows ----- -*- C++ -*-===//
+//===- ScatterRows.h - sums of scatters in blocks of rows -------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
