@@ -58,6 +58,7 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
           .bytes;
   certificate.plan = search.findLowPeak(certificate.lowerBound,
                                         FeasibilityTuning::lowPeakShare);
+  certificate.cutShort = search.isOverdrawn();
   WorkMeter work(options, watch);
   bool proven =
       isSmall(graph) && lowerPeakExactly(graph, certificate.plan, work);
@@ -132,6 +133,9 @@ std::string FeasibilityCertificate::describe(const Problem &problem) const {
   }
   if (shown < residents.size())
     os << "  and " << residents.size() - shown << " more\n";
+  if (cutShort && lowerBound < smallestFeasible)
+    os << "the search for a smaller budget was cut short; more effort may find "
+          "one\n";
   return text;
 }
 

@@ -13,6 +13,8 @@
 #include "LocalSearch.h"
 #include "SearchTuning.h"
 
+#include <numeric>
+
 using namespace llvm;
 
 namespace remat::planning {
@@ -26,12 +28,26 @@ Expected<Solution> planGreedy(const Problem &problem,
   return search.takeSolution("greedy");
 }
 
+/// The bytes that all peaks are multiples of.
+static int64_t findGranularity(const Problem &problem) {
+  int64_t common = 0;
+  for (const Value &value : problem.values) {
+    common = std::gcd(common, value.bytes);
+    if (value.packed)
+      common = std::gcd(common, value.packed->bytes);
+  }
+  for (const Op &op : problem.ops)
+    common = std::gcd(common, op.workspace);
+  return std::max<int64_t>(common, 1);
+}
+
 Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
                     WorkMeter &work, uint64_t seed) {
   Timeline timeline(graph);
   Evictor evictor(graph, timeline, work, seed);
   Plan best = start;
   int64_t lowest = std::numeric_limits<int64_t>::max();
+  int64_t granularity = findGranularity(graph.problem);
   for (const EvictionRanking &ranking : systematicRankings(graph)) {
     timeline.load(start);
     for (int64_t part = DescentTuning::coarsest;
@@ -43,14 +59,18 @@ Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
       }
       if (lowest <= lowerBound)
         return best;
-      int64_t target =
-          std::max(lowerBound, peak - std::max<int64_t>(1, peak / part));
-      if (evictor.fit(target, ranking)) {
+      auto getStep = [&] {
+        return std::max(granularity, peak / part / granularity * granularity);
+      };
+      int64_t step = getStep();
+      if (evictor.fit(std::max(lowerBound, peak - step), ranking)) {
         timeline.commit();
         continue;
       }
       timeline.rollback();
-      part *= 2;
+      // A smaller step that leads to the same peaks fails again.
+      while (part <= DescentTuning::finest && getStep() == step)
+        part *= 2;
     }
   }
   return best;

@@ -36,6 +36,8 @@ public:
     return hasPlan() &&
            double(bestTime - bound) <= options.gap * double(bestTime);
   }
+  /// Whether the search ended where even one without a plan has to.
+  bool isOverdrawn() { return work.overdrawn(); }
   bool mayReorder() const { return graph.mayReorder(); }
   int64_t time() const { return bestTime; }
   /// When the best plan was found.

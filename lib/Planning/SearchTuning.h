@@ -32,10 +32,6 @@ struct WorkTuning {
   /// core of 3 GHz was measured to do about so many in a second, so that an
   /// effort reads as seconds.
   static constexpr double stepsPerSecond = 4e7;
-  /// Steps that a search may do beyond its effort while it has no plan at all:
-  /// 20 units of effort. First plans and smallest budgets of graphs that are
-  /// hard to fit need them even where the effort is close to 0.
-  static constexpr uint64_t overdraft = uint64_t(20 * stepsPerSecond);
 };
 
 /// Releases of copies that are offloaded (Releases.cpp).

@@ -42,9 +42,8 @@ class WorkMeter {
 public:
   /// Both outlive the meter.
   WorkMeter(const SolverOptions &options, const Stopwatch &watch)
-      : options(options), watch(watch),
-        limit(uint64_t(std::clamp(options.effort, 0.0, 1e6) *
-                       WorkTuning::stepsPerSecond)) {}
+      : options(options), watch(watch), limit(toSteps(options.effort)),
+        overdraft(toSteps(options.overdraft)) {}
 
   void add(uint64_t steps) { done += steps; }
   /// Whether a search that has a plan should stop.
@@ -54,7 +53,7 @@ public:
   /// Whether even a search that has to come up with something should stop.
   bool overdrawn() {
     return interrupted() ||
-           (!options.timeLimitSeconds && done >= limit + WorkTuning::overdraft);
+           (!options.timeLimitSeconds && done >= limit + overdraft);
   }
   /// Whether this share of the work, or of the time, is done.
   bool spent(double share) const {
@@ -73,6 +72,9 @@ public:
   uint64_t steps() const { return done; }
 
 private:
+  static uint64_t toSteps(double effort) {
+    return uint64_t(std::clamp(effort, 0.0, 1e6) * WorkTuning::stepsPerSecond);
+  }
   bool interrupted() {
     if (options.isInterrupted())
       cutShort = true;
@@ -83,7 +85,7 @@ private:
 
   const SolverOptions &options;
   const Stopwatch &watch;
-  uint64_t limit;
+  uint64_t limit, overdraft;
   uint64_t done = 0;
   bool cutShort = false;
 };

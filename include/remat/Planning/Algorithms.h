@@ -43,6 +43,10 @@ struct SolverOptions {
   /// timed, so that a plan does not depend on the machine's load. One unit
   /// takes about a second on a core of 3 GHz.
   double effort = 1.0;
+  /// How much more a search may do while it has no plan, in the same unit.
+  /// First plans and smallest budgets of graphs that are hard to fit need it
+  /// even where `effort` is close to 0.
+  double overdraft = 20.0;
   /// If set, the clock ends the search, and `effort` does not. A solution that
   /// the clock cut short says so.
   std::optional<double> timeLimitSeconds;
@@ -167,6 +171,9 @@ struct FeasibilityCertificate {
   /// Those residents that have to be there, because of a MUST policy or because
   /// their op cannot run again.
   std::vector<ValueId> forced;
+  /// Whether effort, the clock or an interrupt, not the search itself, ended
+  /// the search for a smaller budget.
+  bool cutShort = false;
 
   /// The certificate as lines of text.
   std::string describe(const Problem &problem) const;

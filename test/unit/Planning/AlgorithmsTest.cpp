@@ -4,7 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Graph.h"
+#include "Greedy.h"
 #include "Problems.h"
+#include "Solution.h"
 
 using namespace remat::planning;
 using llvm::cantFail;
@@ -367,6 +370,50 @@ TEST(Feasibility, InfeasibleBudgetStatesTheSmallest) {
   EXPECT_TRUE(mentions(text, "reached at op"));
   problem.deviceBudget = smallest;
   EXPECT_EQ(cantFail(solve(problem, "greedy", quick())).peakBytes, smallest);
+}
+
+TEST(Feasibility, TellsWhenEffortEndedTheSearch) {
+  Problem problem = chain(60, 8);
+  FeasibilityCertificate whole = cantFail(smallestFeasibleBudget(problem));
+  EXPECT_FALSE(whole.cutShort);
+  EXPECT_FALSE(mentions(whole.describe(problem), "cut short"));
+  SolverOptions options;
+  options.effort = options.overdraft = 0;
+  FeasibilityCertificate none =
+      cantFail(smallestFeasibleBudget(problem, options));
+  EXPECT_TRUE(none.cutShort);
+  EXPECT_GT(none.smallestFeasible, whole.smallestFeasible);
+  EXPECT_TRUE(mentions(none.describe(problem),
+                       "was cut short; more effort may find one"));
+}
+
+// Peaks of buffers that are padded are multiples of what these are.
+TEST(Feasibility, LowestPeaksTakeTheSameWorkInEveryUnit) {
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    SCOPED_TRACE(seed);
+    uint64_t steps[2];
+    Plan plans[2];
+    for (int64_t unit : {1, 4096}) {
+      Problem problem = randomProblem(seed, 40);
+      for (Value &value : problem.values) {
+        value.bytes *= unit;
+        value.transferBytes *= unit;
+        if (value.packed)
+          value.packed->bytes *= unit;
+      }
+      for (Op &op : problem.ops)
+        op.workspace *= unit;
+      Graph graph(problem);
+      SolverOptions options;
+      Stopwatch watch;
+      WorkMeter work(options, watch);
+      plans[unit > 1] = findLowestPeak(graph, saveAll(problem).plan,
+                                       /*lowerBound=*/0, work, /*seed=*/1);
+      steps[unit > 1] = work.steps();
+    }
+    EXPECT_EQ(plans[0], plans[1]);
+    EXPECT_EQ(steps[0], steps[1]);
+  }
 }
 
 TEST(Feasibility, MustsForceTheBudget) {

@@ -103,6 +103,8 @@ bool GraphPlanner::isOver() const {
 planning::SolverOptions GraphPlanner::getSolverOptions(double share) const {
   planning::SolverOptions solver = options.solver;
   solver.effort *= effortScale * share;
+  // The whole effort is for a request that there is nothing else for.
+  solver.overdraft *= share;
   solver.onProgress = nullptr;
   solver.deadline = deadline;
   solver.timeLimitSeconds.reset();
@@ -392,8 +394,10 @@ GraphPlanner::plan(const planning::PlanRequest &request) {
 
 llvm::Expected<planning::FeasibilityCertificate>
 GraphPlanner::planSmallest(unsigned way) {
-  return planning::smallestFeasibleBudget(counts[way].problem,
-                                          getSolverOptions());
+  llvm::Expected<planning::FeasibilityCertificate> certificate =
+      planning::smallestFeasibleBudget(counts[way].problem, getSolverOptions());
+  isSmallestCutShort |= certificate && certificate->cutShort;
+  return certificate;
 }
 
 //===----------------------------------------------------------------------===//
@@ -495,6 +499,9 @@ GraphPlanner::explainSmallest(const planning::PackedPlan &smallest) {
   if (!outcome)
     return outcome.takeError();
   std::string evidence = describePeak(*outcome->graph, graph);
+  if (isSmallestCutShort)
+    evidence += "\nthe search for a smaller budget was cut short; more effort "
+                "may find one";
   // What a planner proves counts neither packing nor values that lie in other
   // buffers than the arena.
   if (options.reuseResultBuffers)

@@ -177,6 +177,8 @@ private:
   std::string proof;
   double secondsToBest = 0;
   bool cutShort = false;
+  /// Whether effort or the clock ended a search for the smallest budget.
+  bool isSmallestCutShort = false;
 };
 
 /// A plan that is applied to a copy of its graph, detached from any module, and
