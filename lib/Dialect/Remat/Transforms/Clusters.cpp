@@ -297,7 +297,6 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
   for (auto pad : body.getOps<tensor::PadOp>())
     add(padProducer(pad, info, clusterOf));
   if (info.getTarget().getStrides())
-    for (auto sum : llvm::to_vector(body.getOps<linalg::GenericOp>()))
-      add(sumWithTail(sum, info, clusterOf));
+    addSumTails(body, info, clusterOf, add);
   return clusters;
 }

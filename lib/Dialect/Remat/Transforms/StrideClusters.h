@@ -69,12 +69,13 @@ llvm::SmallVector<mlir::Operation *>
 addFinals(Cluster &cluster, BlockInfo &info,
           const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
 
-/// A sum, with what is elementwise in its results, and with what is read
-/// together with that (SumTails.cpp). Their cluster, or an empty one. Moves
-/// operations, of which `info` does not learn.
-Cluster
-sumWithTail(mlir::linalg::GenericOp sum, BlockInfo &info,
-            const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
+/// Gives `add` the cluster of each sum of `body` with what is elementwise in
+/// its results, and with what is read together with that (SumTails.cpp), or an
+/// empty one. `add` is expected to tell `clusterOf`. Moves operations, of which
+/// `info` does not learn.
+void addSumTails(mlir::Block &body, BlockInfo &info,
+                 const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf,
+                 llvm::function_ref<void(Cluster)> add);
 
 /// A concatenation, with the elementwise operations that make its parts, and
 /// the slices that are such or that these read, where nothing else reads them.

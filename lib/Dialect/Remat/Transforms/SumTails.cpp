@@ -23,12 +23,37 @@ using namespace remat;
 
 namespace {
 
+/// The order of a block's operations, some of which are moved behind sums. The
+/// block itself would number all of them again for each sum.
+class TailOrder {
+public:
+  explicit TailOrder(Block &body) {
+    for (Operation &op : body)
+      places[&op] = {places.size(), 0};
+  }
+  bool isBefore(Operation *a, Operation *b) const {
+    return places.at(a) < places.at(b);
+  }
+  /// Moves `op` right behind `last`, which is a sum or the last operation that
+  /// has been moved behind one.
+  void moveAfter(Operation *op, Operation *last) {
+    op->moveAfter(last);
+    auto [first, behind] = places.at(last);
+    places[op] = {first, behind + 1};
+  }
+
+private:
+  /// The number of an operation or of the sum that it is behind, and how far it
+  /// is behind that.
+  DenseMap<Operation *, std::pair<unsigned, unsigned>> places;
+};
+
 /// Finds what follows one sum.
 class TailFinder {
 public:
-  TailFinder(linalg::GenericOp sum, BlockInfo &info,
+  TailFinder(linalg::GenericOp sum, BlockInfo &info, TailOrder &order,
              const DenseMap<Operation *, unsigned> &clusterOf)
-      : sum(sum), info(info), clusterOf(clusterOf) {}
+      : sum(sum), info(info), order(order), clusterOf(clusterOf) {}
   Cluster run();
 
 private:
@@ -42,6 +67,7 @@ private:
 
   linalg::GenericOp sum;
   BlockInfo &info;
+  TailOrder &order;
   const DenseMap<Operation *, unsigned> &clusterOf;
   ArrayRef<int64_t> shape;
   Cluster members;
@@ -103,7 +129,7 @@ bool TailFinder::collect(Operation *op, SetVector<Operation *> &moved) {
     Operation *source = value.getDefiningOp();
     if (!source || source->getBlock() != sum->getBlock() ||
         moved.contains(source) || source == members.back() ||
-        source->isBeforeInBlock(members.back()))
+        order.isBefore(source, members.back()))
       continue;
     if (!isClonedIntoKernels(source) || !collect(source, moved))
       return false;
@@ -118,7 +144,7 @@ bool TailFinder::join(Operation *op) {
     return false;
   Operation *last = members.back();
   for (Operation *other : moved) {
-    other->moveAfter(last);
+    order.moveAfter(other, last);
     last = other;
   }
   members.push_back(op);
@@ -133,8 +159,8 @@ void TailFinder::joinReaders() {
       if (reader->getBlock() == sum->getBlock() &&
           !llvm::is_contained(readers, reader))
         readers.push_back(reader);
-    llvm::sort(readers, [](Operation *a, Operation *b) {
-      return a->isBeforeInBlock(b);
+    llvm::sort(readers, [&](Operation *a, Operation *b) {
+      return order.isBefore(a, b);
     });
     for (Operation *reader : readers)
       join(reader);
@@ -153,7 +179,7 @@ void TailFinder::joinFactors() {
     for (Value operand : reader->getOperands()) {
       Operation *maker = operand.getDefiningOp();
       if (maker && maker->getBlock() == sum->getBlock() &&
-          sum->isBeforeInBlock(maker))
+          order.isBefore(sum, maker))
         join(maker);
     }
 }
@@ -169,7 +195,10 @@ Cluster TailFinder::run() {
   return members;
 }
 
-Cluster remat::sumWithTail(linalg::GenericOp sum, BlockInfo &info,
-                           const DenseMap<Operation *, unsigned> &clusterOf) {
-  return TailFinder(sum, info, clusterOf).run();
+void remat::addSumTails(Block &body, BlockInfo &info,
+                        const DenseMap<Operation *, unsigned> &clusterOf,
+                        llvm::function_ref<void(Cluster)> add) {
+  TailOrder order(body);
+  for (auto sum : llvm::to_vector(body.getOps<linalg::GenericOp>()))
+    add(TailFinder(sum, info, order, clusterOf).run());
 }
