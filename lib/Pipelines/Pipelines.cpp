@@ -40,6 +40,7 @@ static void addStaticCleanup(OpPassManager &pm) {
 static void addTarget(OpPassManager &pm, const StepOptions &options) {
   SetTargetPassOptions target;
   target.target = options.target;
+  target.chip = options.chip;
   if (!options.target.empty())
     pm.addPass(createSetTargetPass(target));
 }

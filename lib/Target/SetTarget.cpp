@@ -28,7 +28,7 @@ struct SetTarget : remat::impl::SetTargetPassBase<SetTarget> {
     }
     auto known = module->getAttrOfType<TargetAttr>(targetAttrName);
     if (!known || known.getName() != target.getValue())
-      module->setAttr(targetAttrName, (*found)->getFacts(&getContext()));
+      module->setAttr(targetAttrName, (*found)->getFacts(&getContext(), chip));
   }
 };
 } // namespace

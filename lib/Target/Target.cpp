@@ -15,7 +15,7 @@ using namespace remat;
 LoadedModule::~LoadedModule() = default;
 Target::~Target() = default;
 
-TargetAttr Target::getFacts(MLIRContext *context) const {
+TargetAttr Target::getFacts(MLIRContext *context, StringRef) const {
   return TargetAttr::get(context, name);
 }
 

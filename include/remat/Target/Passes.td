@@ -16,7 +16,10 @@ def SetTargetPass : Pass<"remat-set-target", "::mlir::ModuleOp"> {
     module that has facts of that target already keeps them.
   }];
   let options = [
-    Option<"target", "target", "std::string", "\"cpu\"", "Name of the target">
+    Option<"target", "target", "std::string", "\"cpu\"", "Name of the target">,
+    Option<"chip", "chip", "std::string", "\"\"",
+           "The only machine to make code for; any if empty. Of the target "
+           "'cuda', 'sm_90' has more shared memory than others">
   ];
   let dependentDialects = ["::remat::RematDialect"];
 }

@@ -98,8 +98,11 @@ public:
 
   llvm::StringRef getName() const { return name; }
 
-  /// The facts that passes go by where the IR says no others.
-  virtual TargetAttr getFacts(mlir::MLIRContext *context) const;
+  /// The facts that passes go by where the IR says no others. `chip` is the
+  /// only machine of its kind that code is for, as the option `mcpu` names it,
+  /// and empty if there are others.
+  virtual TargetAttr getFacts(mlir::MLIRContext *context,
+                              llvm::StringRef chip) const;
 
   /// What is known, beside the target's name, of the machine that code with
   /// these options runs on, on `threads` threads of the host (0: all cores).

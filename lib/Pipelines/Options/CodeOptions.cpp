@@ -109,7 +109,8 @@ void options::addCodeOptions(TableBuilder &table) {
     return std::vector<OptionChoice>{{"twice", "as the program says"},
                                      {"once", "only the sum"}};
   };
-  table.add("mcpu", TasksStage | ObjectStage, MEMBER(chip), TextSyntax{"name"},
+  table.add("mcpu", JointStage | TasksStage | ObjectStage, MEMBER(chip),
+            TextSyntax{"name"},
             "CPU to make code for, all of whose instructions the machine that "
             "runs it must have, the host's if empty; of the target 'cuda' the "
             "only device to make code for, all if empty");

@@ -10,6 +10,7 @@
 #include "KernelEmitter.h"
 #include "LibraryPlans.h"
 #include "LowerToGPU.h"
+#include "SharedMemory.h"
 #include "Simulator.h"
 #include "SimulatorLowering.h"
 #include "WarpOps.h"
@@ -78,7 +79,7 @@ class CUDATarget : public Target {
 public:
   CUDATarget() : Target("cuda") {}
 
-  TargetAttr getFacts(MLIRContext *context) const override;
+  TargetAttr getFacts(MLIRContext *context, StringRef chip) const override;
   llvm::Expected<MachineFacts> describeMachine(const EmitOptions &options,
                                                int threads) const override;
 
@@ -159,13 +160,14 @@ public:
 };
 } // namespace
 
-/// An H100 or H200: 132 multiprocessors with 227 KiB of shared memory each.
-/// Rows may be longer than what finds room there. Speeds are those that large
-/// products and copies were measured to have.
-TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
+/// An H100 or H200: 132 multiprocessors. Shared memory is what any device has,
+/// if code is for others, too. Rows may be longer than what finds room there.
+/// Speeds are those that large products and copies were measured to have.
+TargetAttr CUDATarget::getFacts(MLIRContext *context, StringRef chip) const {
+  int64_t blockBytes = chip == "sm_90" ? blockBytesOfHopper : blockBytesOfAll;
   return TargetAttr::get(
-      context, getName(), /*alignment=*/256, /*row_bytes=*/8 << 20,
-      /*block_bytes=*/108 << 10, /*block_rows=*/64, /*min_block_rows=*/8,
+      context, getName(), /*alignment=*/256, /*row_bytes=*/8 << 20, blockBytes,
+      /*block_rows=*/64, /*min_block_rows=*/8,
       /*sum_length=*/16 << 10, /*channel_bytes=*/8 << 20,
       /*slice_bytes=*/128 << 20, /*slice_rows=*/4096,
       /*min_slice_rows=*/512, /*in_place=*/true, /*epilogues=*/true,
@@ -275,6 +277,11 @@ CUDATarget::load(ModuleOp module, const LoweringOptions &lowering,
     return llvm::createStringError(
         "unknown device '" + emission.device +
         "' of target 'cuda', expected one of: cuda, sim, sim-reverse");
+  auto chips = findChips(emission.chip);
+  if (!chips)
+    return chips.takeError();
+  EmitOptions forHost = emission;
+  forHost.chip.clear();
   loadDialects(module.getContext());
   if (failed(lowerForSimulator(module, lowering,
                                emission.device == "sim-reverse")))
@@ -297,7 +304,7 @@ CUDATarget::load(ModuleOp module, const LoweringOptions &lowering,
        reinterpret_cast<void *>(&remat_simulate_copy_group)},
       {"remat_simulate_copy_wait",
        reinterpret_cast<void *>(&remat_simulate_copy_wait)}};
-  return cpu::JitModule::link(module, lowering, emission, symbols);
+  return cpu::JitModule::link(module, lowering, forHost, symbols);
 }
 
 std::unique_ptr<Target> remat::cuda::createTarget() {

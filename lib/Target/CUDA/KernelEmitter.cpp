@@ -8,6 +8,7 @@
 #include "NestEmitter.h"
 #include "RowEmitter.h"
 #include "ScatterEmitter.h"
+#include "SharedMemory.h"
 #include "SumTails.h"
 
 #include "remat/Dialect/Remat/IR/HostArguments.h"
@@ -228,7 +229,15 @@ LogicalResult KernelEmitter::addLaunch(
       result.buffers, *checks, std::max<int64_t>(blocks, 1), threads, teams);
   if (failed(emitScalars(launch, before)) || failed(emit(launch)))
     return failure();
-  result.launches.push_back(launch.finish());
+  Launch finished = launch.finish();
+  if (int64_t most = getMostSharedBytes(kernel.function);
+      finished.sharedBytes > most)
+    return kernel.function.emitOpError("needs ")
+           << finished.sharedBytes
+           << " bytes of shared memory for a block, and devices that the code "
+              "is for have "
+           << most;
+  result.launches.push_back(std::move(finished));
   return success();
 }
 

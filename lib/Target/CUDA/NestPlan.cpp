@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NestEmitter.h"
+#include "SharedMemory.h"
 #include "VectorAccess.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -178,6 +179,21 @@ static void chooseVector(const LoopNest &nest, unsigned loop, NestPlan &plan,
   plan.tail = info.size % widest;
 }
 
+/// Lets threads have fewer neighbouring results if all of these would take too
+/// much shared memory.
+static void limitScratch(ArrayRef<Accumulator> accumulators, int64_t threads,
+                         NestPlan &plan) {
+  int64_t bytes = 0;
+  for (const Accumulator &accumulator : accumulators)
+    bytes += threads * getElementBytes(getStorageType(accumulator.type));
+  while (plan.width > 1 && bytes * plan.width > maxScratchBytes)
+    plan.width /= 2;
+  if (plan.width > 1)
+    return;
+  plan.vectorLoop = -1;
+  plan.vectorIsResults = false;
+}
+
 static NestPlan planNest(const LoopNest &nest, int64_t threads,
                          int64_t wanted) {
   NestPlan plan;
@@ -231,6 +247,8 @@ static NestPlan planNest(const LoopNest &nest, int64_t threads,
   plan.vectorIsResults = plan.vectorLoop >= 0 && !plan.lanesAreNeighbours;
   if (isShort)
     return plan;
+  if (plan.vectorIsResults)
+    limitScratch(accumulators, threads, plan);
   int64_t steps = plan.steps();
   if (plan.lanesAreNeighbours) {
     // As many threads as terms keep busy; a warp at most where there are

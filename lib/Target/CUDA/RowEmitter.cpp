@@ -7,6 +7,7 @@
 #include "RowEmitter.h"
 #include "NestEmitter.h"
 #include "Recompute.h"
+#include "SharedMemory.h"
 #include "StagedRows.h"
 #include "WarpOps.h"
 
@@ -26,14 +27,6 @@ using namespace remat::codegen;
 using namespace remat::cuda;
 
 static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-
-/// What tiles and rows may take of a multiprocessor's shared memory, and no
-/// more than the target's facts say: two blocks of a device with 228 KiB find
-/// room with the scratch of their reductions.
-static int64_t getMaxInsideBytes(func::FuncOp function) {
-  constexpr int64_t most = 108 << 10;
-  return std::min(most, getTargetFacts(function).getBlockBytes());
-}
 
 /// Points of a row that a thread takes: as few as a vector of floats, where
 /// there are few rows, and as many as a thread can read before it needs them.
@@ -135,8 +128,8 @@ static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
          fewer /= 2) {
       if (failed(setBlockRows(plan, function, fewer)))
         return failure();
-      plan.tiled =
-          planTiledRows(schedule, function, getMaxInsideBytes(function));
+      plan.tiled = planTiledRows(schedule, function,
+                                 getMaxInsideBytes(function, maxThreads));
       if (inAnyOrder && plan.tiled && !plan.tiled->areAllInRegisters())
         plan.tiled.reset();
     }
@@ -158,7 +151,8 @@ static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
 static LogicalResult takeFewerRows(RowPlan &plan, func::FuncOp function,
                                    int64_t bytes) {
   RowSchedule &schedule = plan.schedule;
-  int64_t rows = schedule.blockRows * getMaxInsideBytes(function) / bytes;
+  int64_t rows =
+      schedule.blockRows * getMaxInsideBytes(function, maxThreads) / bytes;
   rows -= rows % minTileRows;
   if (rows < minTileRows)
     return success();
@@ -193,7 +187,7 @@ static LogicalResult placeFactors(RowPlan &plan, func::FuncOp function,
 /// or gives what is left a place in the workspace.
 static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
   RowSchedule &schedule = plan.schedule;
-  const int64_t maxInsideBytes = getMaxInsideBytes(function);
+  const int64_t maxInsideBytes = getMaxInsideBytes(function, maxThreads);
   auto countBytes = [&] {
     int64_t bytes = 0;
     for (memref::AllocOp alloc : plan.shared)
@@ -291,7 +285,8 @@ static void chooseTeams(RowPlan &plan, func::FuncOp function) {
   // Half of what a block may have, so that there are several on each
   // multiprocessor.
   while (plan.teams < mostTeams &&
-         2 * plan.teams * bytes <= getMaxInsideBytes(function) / 2 &&
+         2 * plan.teams * bytes <=
+             getMaxInsideBytes(function, maxThreads) / 2 &&
          plan.blocks / (2 * plan.teams) >= wantedBlocks)
     plan.teams *= 2;
   plan.blocks = llvm::divideCeil(plan.blocks, plan.teams);
