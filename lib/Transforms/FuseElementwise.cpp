@@ -10,12 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FusionTraffic.h"
 #include "Tuning.h"
 
-#include "remat/Codegen/LoopNest.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Dialect/Remat/IR/TargetFacts.h"
 #include "remat/Transforms/FuseElementwise.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
@@ -42,20 +41,9 @@ using namespace remat;
 // What is fused
 //===----------------------------------------------------------------------===//
 
-static bool isCast(Operation &op) {
-  return isa<CastOpInterface>(op) && isa<arith::ArithDialect>(op.getDialect());
-}
-
 /// Whether `op` only moves data and casts it.
 static bool isLayout(linalg::GenericOp op) {
   return llvm::all_of(op.getBody()->without_terminator(), isCast);
-}
-
-/// Whether something other than a view reads `value`, or a view of it, once.
-static bool hasOneReader(Value value) {
-  while (value.hasOneUse() && isViewOp(*value.user_begin()))
-    value = value.user_begin()->getResult(0);
-  return value.hasOneUse();
 }
 
 /// Whether `op` does nothing but cast a tensor to more bytes, which several
@@ -88,156 +76,6 @@ static bool isMask(linalg::GenericOp op) {
            return isa<linalg::IndexOp>(inner) ||
                   isa<arith::ArithDialect>(inner.getDialect());
          });
-}
-
-/// Whether `op` is cheap beside reading what it reads.
-static bool hasCheapBody(linalg::GenericOp op) {
-  return op.getNumReductionLoops() == 0 && !op.hasIndexSemantics() &&
-         llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
-           return isCast(inner) ||
-                  isa<arith::AddFOp, arith::SubFOp, arith::MulFOp,
-                      arith::NegFOp, arith::MaximumFOp, arith::CmpFOp,
-                      arith::SelectOp>(inner);
-         });
-}
-
-/// Whether `op` reads `tensor` by `map`.
-static bool readsBy(linalg::GenericOp op, Value tensor, AffineMap map) {
-  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
-    return operand.get() == tensor &&
-           op.getMatchingIndexingMap(&operand) == map;
-  });
-}
-
-/// Whether `user` or another reduction in the same loops, which is one with it
-/// in the end, reads `tensor` as it reads the result of `op` by `use`.
-static bool isReadWith(Value tensor, OpOperand &use) {
-  auto user = cast<linalg::GenericOp>(use.getOwner());
-  AffineMap map = user.getMatchingIndexingMap(&use);
-  if (readsBy(user, tensor, map))
-    return true;
-  return user.getNumReductionLoops() != 0 &&
-         llvm::any_of(tensor.getUsers(), [&](Operation *other) {
-           auto reader = dyn_cast<linalg::GenericOp>(other);
-           return reader && reader->getBlock() == user->getBlock() &&
-                  reader.getIteratorTypes() == user.getIteratorTypes() &&
-                  getBackwardLevel(reader) == getBackwardLevel(user) &&
-                  readsBy(reader, tensor, map) &&
-                  getLoopSizes(reader) == getLoopSizes(user);
-         });
-}
-
-/// Whether memory traffic is less if all users of `op` compute it: what they
-/// read beside what they read already, less the result, which nobody writes.
-static bool sparesTraffic(linalg::GenericOp op, int64_t points) {
-  SmallVector<Value> large;
-  AffineMap written = op.getIndexingMapsArray().back();
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    if (isSmall(input->get(), points))
-      continue;
-    if (op.getMatchingIndexingMap(input) != written)
-      return false;
-    large.push_back(input->get());
-  }
-  int64_t tensors = -1;
-  for (OpOperand &use : op->getUses()) {
-    if (getBackwardLevel(use.getOwner()) != getBackwardLevel(op))
-      return false;
-    --tensors;
-    for (Value tensor : large)
-      tensors += !isReadWith(tensor, use);
-  }
-  return tensors < 0;
-}
-
-/// The tensors that `op` reads and that are not small beside its points.
-static SmallVector<Value> getLargeInputs(linalg::GenericOp op) {
-  int64_t points = getNumPoints(op);
-  return llvm::filter_to_vector(
-      op.getInputs(), [&](Value input) { return !isSmall(input, points); });
-}
-
-/// Whether the result of `op` is a tensor that nothing else needs, cast to
-/// fewer bytes, perhaps with a bias: keeping the result takes less memory than
-/// keeping that.
-static bool isNarrowing(linalg::GenericOp op) {
-  SmallVector<Value> large = getLargeInputs(op);
-  if (large.size() != 1 || getBodySize(op) > FusionTuning::maxNarrowingSize ||
-      !hasCheapBody(op))
-    return false;
-  auto getBytes = [](Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return isBufferType(type) ? getBufferBytes(type) : 0;
-  };
-  Value source = large.front();
-  if (getBytes(op.getResult(0)) >= getBytes(source))
-    return false;
-  while (source.getDefiningOp() && isViewOp(source.getDefiningOp()))
-    source = source.getDefiningOp()->getOperand(0);
-  return source.getDefiningOp() && hasOneReader(source);
-}
-
-/// Whether it takes less time on the target if all users of `op` compute it:
-/// the result is neither written nor read, and arithmetic is that of each user.
-/// A GELU and its derivative have a tanh each where memory is slow beside it.
-static bool sparesTime(linalg::GenericOp op, int64_t points) {
-  int64_t users = llvm::range_size(op->getUses()), added = 0, cost = 0;
-  if (users > FusionTuning::maxComputingUsers)
-    return false;
-  SmallVector<Value> large = getLargeInputs(op);
-  auto getBytes = [](Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return isBufferType(type) ? getBufferBytes(type) : 0;
-  };
-  for (OpOperand &use : op->getUses()) {
-    if (getBackwardLevel(use.getOwner()) != getBackwardLevel(op))
-      return false;
-    for (Value tensor : large)
-      added += isReadWith(tensor, use) ? 0 : getBytes(tensor);
-  }
-  for (Operation &inner : op.getBody()->without_terminator())
-    cost += codegen::getOpCost(&inner);
-  // The operands of all of them are there until the last has run.
-  int64_t result = getBytes(op.getResult(0));
-  if (added > result)
-    return false;
-  TargetAttr target = getTargetFacts(op);
-  double traffic = static_cast<double>((users + 1) * result - added) /
-                   static_cast<double>(target.getBandwidth());
-  double arithmetic = static_cast<double>(points) *
-                      static_cast<double>(cost * (users - 1)) /
-                      static_cast<double>(target.getLoopFlops());
-  return traffic > FusionTuning::leastGain * arithmetic;
-}
-
-/// Whether all users of `op` can do without its result at no cost in memory
-/// traffic: centering in a normalization, for instance; or, once it is known
-/// who reads it, at no cost in time.
-static bool isAbsorbed(linalg::GenericOp op, bool keepNarrow) {
-  int64_t size = getBodySize(op);
-  bool isCheap = hasCheapBody(op);
-  if (size > FusionTuning::maxSparingSize || (!isCheap && keepNarrow) ||
-      op.getNumReductionLoops() != 0 || op.hasIndexSemantics() ||
-      !llvm::hasNItemsOrLess(op->getUsers(), FusionTuning::maxUsers))
-    return false;
-  int64_t points = getNumPoints(op);
-  if (!llvm::all_of(op->getUsers(), [&](Operation *user) {
-        auto generic = dyn_cast<linalg::GenericOp>(user);
-        return generic && generic->getBlock() == op->getBlock() &&
-               size + getBodySize(generic) <= FusionTuning::maxBodySize &&
-               getNumPoints(generic) <= points &&
-               getBackwardLevel(generic) >= getBackwardLevel(op) &&
-               !readsHidden(op, getBackwardLevel(generic)) &&
-               llvm::none_of(generic.getOutputs(), [&](Value init) {
-                 return init == op.getResult(0);
-               });
-      }))
-    return false;
-  if (isCheap &&
-      ((size <= FusionTuning::maxCheapSize && getLargeInputs(op).size() <= 1) ||
-       sparesTraffic(op, points)))
-    return true;
-  return !keepNarrow && sparesTime(op, points);
 }
 
 /// Whether `op` adds up tensors and does nothing else.
@@ -301,7 +139,8 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
   if ((keepNarrow || isReadMore) && isNarrowing(producer))
     return false;
   return (isOnlyUse || isLayout(producer) || isMask(producer) ||
-          isAbsorbed(producer, keepNarrow)) &&
+          isAbsorbed(producer, keepNarrow) ||
+          (value == producer.getResult(0) && completes(producer, consumer))) &&
          isMemoryEffectFree(producer);
 }
 

@@ -356,3 +356,91 @@ func.func @shared_widening(%y: tensor<64x64xbf16>, %x: tensor<64x64xbf16>, %z: t
   } -> tensor<64x64xf32>
   return %sum, %p : tensor<64xf32>, tensor<64x64xf32>
 }
+
+// The gradient of a ReLU behind a norm is read by two operations that read what
+// the norm does, too: both make the mask from that, and the gradient's select
+// is no tensor. The activation itself stays, as others read it.
+// CHECK-LABEL: @mask_of_activation
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]}
+// CHECK: arith.maximumf
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]}
+// CHECK: arith.maximumf
+// CHECK: arith.select
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]}
+// CHECK: arith.maximumf
+// CHECK: arith.select
+// CHECK-NOT: linalg.generic
+func.func @mask_of_activation(%x: tensor<64x128xf32>, %s: tensor<64xf32>, %g: tensor<64x128xf32>, %acc: tensor<64xf32>)
+    -> (tensor<64x128xf32>, tensor<64xf32>, tensor<64x128xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x128xf32>
+  %y = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<64x128xf32>, tensor<64xf32>) outs(%e : tensor<64x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.maximumf %0, %zero : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x128xf32>
+  %d = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %g : tensor<64x128xf32>, tensor<64x128xf32>) outs(%e : tensor<64x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.cmpf ole, %a, %zero : f32
+    %1 = arith.select %0, %zero, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x128xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%d, %x : tensor<64x128xf32>, tensor<64x128xf32>) outs(%acc : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%d, %x, %sum : tensor<64x128xf32>, tensor<64x128xf32>, tensor<64xf32>) outs(%e : tensor<64x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+    %0 = arith.mulf %b, %c : f32
+    %1 = arith.subf %a, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x128xf32>
+  return %y, %sum, %r : tensor<64x128xf32>, tensor<64xf32>, tensor<64x128xf32>
+}
+
+// What is done with the activation beside that needs it: the product stays.
+// CHECK-LABEL: @product_of_activation
+// CHECK-COUNT-4: linalg.generic
+// CHECK-NOT: linalg.generic
+func.func @product_of_activation(%x: tensor<64x128xf32>, %s: tensor<64xf32>, %g: tensor<64x128xf32>, %acc: tensor<64xf32>)
+    -> (tensor<64x128xf32>, tensor<64xf32>, tensor<64x128xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x128xf32>
+  %y = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<64x128xf32>, tensor<64xf32>) outs(%e : tensor<64x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.maximumf %0, %zero : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x128xf32>
+  %d = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y, %g : tensor<64x128xf32>, tensor<64x128xf32>) outs(%e : tensor<64x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.cmpf ole, %a, %zero : f32
+    %1 = arith.select %0, %zero, %b : f32
+    %2 = arith.mulf %1, %a : f32
+    linalg.yield %2 : f32
+  } -> tensor<64x128xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%d, %x : tensor<64x128xf32>, tensor<64x128xf32>) outs(%acc : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%d, %x, %sum : tensor<64x128xf32>, tensor<64x128xf32>, tensor<64xf32>) outs(%e : tensor<64x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+    %0 = arith.mulf %b, %c : f32
+    %1 = arith.subf %a, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x128xf32>
+  return %y, %sum, %r : tensor<64x128xf32>, tensor<64xf32>, tensor<64x128xf32>
+}

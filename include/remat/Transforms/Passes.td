@@ -646,6 +646,8 @@ def FuseElementwisePass
     * it only moves data or casts it (then with any number of users), or
     * it is a few additions, products and comparisons, and its users together
       read no more when each computes it than they read and it writes now, or
+    * its consumer does nothing but compare it, as the gradient of a ReLU does,
+      and the same then holds for that consumer, or
     * by the speeds of the target, its users take much less time to compute it
       than to read it, and read it without more memory, or
     * it reads no tensor and is small, as a mask made from indices is.
