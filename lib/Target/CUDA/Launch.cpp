@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Launch.h"
+#include "NarrowQuotients.h"
 #include "WarpOps.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -197,6 +198,7 @@ static void setNoAlias(gpu::GPUFuncOp function) {
 Launch LaunchBuilder::finish() {
   builder.setInsertionPointToEnd(&function.getBody().front());
   gpu::ReturnOp::create(builder, function.getLoc());
+  multiplyNarrowQuotients(function);
   setNoAlias(function);
   return {function.getName().str(), blocks, threads * teams, sharedBytes};
 }
