@@ -352,9 +352,8 @@ struct FormEpilogues : remat::impl::FormEpiloguesPassBase<FormEpilogues> {
     if (func.isExternal() || !getTargetFacts(func).getEpilogues())
       return;
     for (Block &block : func.getBody())
-      for (auto op : llvm::to_vector(block.getOps<linalg::LinalgOp>()))
-        if (op->getNumResults() == 1 && linalg::isaContractionOpInterface(op) &&
-            ReaderRewriter(op).run())
+      for (linalg::LinalgOp product : getProducts(block))
+        if (ReaderRewriter(product).run())
           ++numEpilogues;
     for (Block &block : func.getBody())
       numMasks += maskRelus(block);

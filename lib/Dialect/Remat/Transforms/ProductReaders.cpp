@@ -30,6 +30,14 @@ bool ProductReaders::collect(Value value, Block *block) {
   return true;
 }
 
+SmallVector<linalg::LinalgOp> remat::getProducts(Block &block) {
+  SmallVector<linalg::LinalgOp> products;
+  for (auto op : block.getOps<linalg::LinalgOp>())
+    if (op->getNumResults() == 1 && linalg::isaContractionOpInterface(op))
+      products.push_back(op);
+  return products;
+}
+
 bool remat::hasPolicy(Operation *op) {
   return op->hasAttr(RematDialect::policyAttrName) ||
          llvm::any_of(op->getResults(), isTagged);

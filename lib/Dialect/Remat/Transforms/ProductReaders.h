@@ -23,6 +23,10 @@ struct ProductReaders {
   bool collect(mlir::Value value, mlir::Block *block);
 };
 
+/// The contractions of `block` that make one tensor. What reads them may be
+/// erased while they are rewritten, but none of them.
+llvm::SmallVector<mlir::linalg::LinalgOp> getProducts(mlir::Block &block);
+
 /// Whether somebody asked for something about `op` or what it makes.
 bool hasPolicy(mlir::Operation *op);
 

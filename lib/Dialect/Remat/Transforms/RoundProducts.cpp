@@ -268,8 +268,8 @@ struct RoundProducts : remat::impl::RoundProductsPassBase<RoundProducts> {
     if (func.isExternal() || !getTargetFacts(func).getEpilogues())
       return;
     for (Block &block : func.getBody())
-      for (auto op : llvm::to_vector(block.getOps<linalg::LinalgOp>()))
-        if (op->getNumResults() == 1 && ProductRounder(op, onlySums).run())
+      for (linalg::LinalgOp product : getProducts(block))
+        if (ProductRounder(product, onlySums).run())
           ++numProducts;
   }
 };
