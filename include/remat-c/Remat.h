@@ -169,6 +169,13 @@ REMAT_CAPI_EXPORTED RematStatus rematOptionsSetJson(RematOptions options,
                                                     const char *json,
                                                     size_t size);
 
+/// Ends the searches that are running with the options, and those to come until
+/// it is called with 0. They keep the best plan so far; where there is none
+/// yet, the call fails. The only function that another thread may call while
+/// one uses the options, or a handler of a signal.
+REMAT_CAPI_EXPORTED void rematOptionsInterrupt(RematOptions options,
+                                               int isInterrupted);
+
 /// What options there are, as JSON: an array with, for each option, its name,
 /// its kind ("flag", "value" or "list"), how a value is written, its default,
 /// its help, and, where there are only a few values, these as choices.

@@ -13,10 +13,15 @@ using namespace remat::capi;
 RematOptions rematOptionsCreate(RematContext context) {
   if (!context.ptr)
     return {nullptr};
-  return {new OptionsState{*unwrap(context), StepOptions()}};
+  return {new OptionsState(*unwrap(context))};
 }
 
 void rematOptionsDestroy(RematOptions options) { delete unwrap(options); }
+
+void rematOptionsInterrupt(RematOptions options, int isInterrupted) {
+  if (options.ptr)
+    unwrap(options)->isInterrupted = isInterrupted != 0;
+}
 
 RematStatus rematOptionsSet(RematOptions options, const char *key,
                             const char *value) {

@@ -24,6 +24,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -43,8 +44,14 @@ struct ContextState {
 using ContextRef = std::shared_ptr<ContextState>;
 
 struct OptionsState {
+  explicit OptionsState(ContextRef context) : context(std::move(context)) {
+    step.plan.solver.interrupt = &isInterrupted;
+  }
+
   ContextRef context;
   StepOptions step;
+  /// Ends searches with these options.
+  std::atomic<bool> isInterrupted = false;
 };
 
 struct ModuleState {

@@ -256,7 +256,9 @@ RematStatus rematModuleGetWhatIf(RematModule module, RematOptions options,
           return call.fail(REMAT_STATUS_INVALID_OPTION, asked.takeError());
         llvm::Expected<std::vector<WhatIfRow>> rows =
             asked->run(*state.module, unwrap(options)->step,
-                       [](planning::SolverOptions &) { return true; });
+                       [&](planning::SolverOptions &) {
+                         return !unwrap(options)->isInterrupted;
+                       });
         if (!rows)
           return call.fail(REMAT_STATUS_COMPILE_ERROR, rows.takeError());
         giveJson(toJson(*rows), json);

@@ -89,6 +89,7 @@ FUNCTIONS = {
     "rematBytesFree": (None, [B]),
     "rematOptionsCreate": (H, [H]),
     "rematOptionsDestroy": (None, [H]),
+    "rematOptionsInterrupt": (None, [H, c_int]),
     "rematOptionsSet": (c_int, [H, c_char_p, c_char_p]),
     "rematOptionsDescribe": (c_int, [H, B]),
     "rematModuleParse": (c_int, [H, c_char_p, c_size_t, c_char_p, POINTER(H)]),

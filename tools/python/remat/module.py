@@ -3,9 +3,12 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import contextvars
 import ctypes
 import json
 import os
+import threading
+import warnings
 import weakref
 
 from . import _library as lib
@@ -77,6 +80,41 @@ class Options:
                     self.handle, key.replace("_", "-").encode(), format_option(value).encode()))
 
 
+    def search(self, call):
+        """What `call()` gives, a call that searches with these options. Ctrl-C ends the searches: the call goes on with
+        the best plan so far and a warning. Where there is none yet, or after a second Ctrl-C, it is a
+        KeyboardInterrupt."""
+        if threading.current_thread() is not threading.main_thread():
+            return call()  # Signals arrive in the main thread alone.
+        result, error, interrupts = [], [], []
+        is_over = threading.Event()
+
+        def run():
+            try:
+                result.append(call())
+            except BaseException as failure:
+                error.append(failure)
+            finally:
+                is_over.set()
+
+        # Python handles signals between its own instructions, so not while a call of the library runs here.
+        threading.Thread(target=contextvars.copy_context().run, args=(run,)).start()
+        while not is_over.is_set():
+            try:
+                is_over.wait()
+            except KeyboardInterrupt as interrupt:
+                interrupts.append(interrupt)
+                self.context.lib.rematOptionsInterrupt(self.handle, 1)
+        self.context.lib.rematOptionsInterrupt(self.handle, 0)
+        if interrupts and (error or len(interrupts) > 1):
+            raise interrupts[-1]
+        if error:
+            raise error[0]
+        if interrupts:
+            warnings.warn("interrupted, going on with the best plan so far", RuntimeWarning, stacklevel=4)
+        return result[0]
+
+
 def describe_options():
     """All options: name, kind, how a value is written, default and help of each."""
     context = Context()
@@ -119,7 +157,11 @@ class Module:
             self.handle, options.handle, number, name.encode()))
 
     def compile(self, level, options):
-        self.context.check(self.context.lib.rematModuleCompile(self.handle, level, options.handle))
+        def call():
+            self.context.check(self.context.lib.rematModuleCompile(self.handle, level, options.handle))
+
+        # Nothing is searched for before there are tasks.
+        call() if level <= lib.TASKS else options.search(call)
         return self
 
     def text(self):
@@ -134,8 +176,8 @@ class Module:
             None, lambda out: self.context.lib.rematModuleGetExplanation(self.handle, out)))
 
     def frontier(self, options, points):
-        return json.loads(self.context.take(
-            None, lambda out: self.context.lib.rematModuleGetFrontier(self.handle, options.handle, points, out)))
+        return json.loads(options.search(lambda: self.context.take(
+            None, lambda out: self.context.lib.rematModuleGetFrontier(self.handle, options.handle, points, out))))
 
     def profile(self, options, step, group, sort):
         return json.loads(self.context.take(None, lambda out: self.context.lib.rematModuleGetProfile(
@@ -155,14 +197,15 @@ class Module:
     def report(self, options, tasks, points, step, title):
         """The page of a placed module, beside what it is if `tasks` save everything, and `points` plans of the
         frontier."""
-        return self.context.take(None, lambda out: self.context.lib.rematModuleGetReport(
-            self.handle, options.handle, tasks.handle, points, step, title.encode(), out))
+        return options.search(lambda: self.context.take(None, lambda out: self.context.lib.rematModuleGetReport(
+            self.handle, options.handle, tasks.handle, points, step, title.encode(), out)))
 
     def what_if(self, options, conditions):
         """The table of `conditions`, such as "batch=8,16", as JSON."""
         texts = (ctypes.c_char_p * max(len(conditions), 1))(*(text.encode() for text in conditions))
-        return json.loads(self.context.take(None, lambda out: self.context.lib.rematModuleGetWhatIf(
-            self.handle, options.handle, texts, len(conditions), out)))
+        return json.loads(options.search(lambda: self.context.take(
+            None, lambda out: self.context.lib.rematModuleGetWhatIf(
+                self.handle, options.handle, texts, len(conditions), out))))
 
     def write_object(self, options, object_path, header_path=None):
         self.context.check(self.context.lib.rematModuleWriteObject(
@@ -193,5 +236,5 @@ def plan_instance(instance, **values):
     context = Context()
     options = Options(context, values)
     data = json.dumps(instance).encode()
-    return json.loads(context.take(None, lambda out: context.lib.rematInstancePlan(
-        options.handle, data, len(data), out)))
+    return json.loads(options.search(lambda: context.take(None, lambda out: context.lib.rematInstancePlan(
+        options.handle, data, len(data), out))))

@@ -13,9 +13,12 @@ import re
 import resource
 import signal
 import tempfile
+import threading
+import time
 import unittest
 
 import remat
+from remat.module import Context, Options
 
 try:
     import numpy as np
@@ -34,6 +37,7 @@ func.func @main(%w: tensor<4x4xf32>, %x: tensor<4xf32>) -> tensor<f32> {
 """
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 GPT2 = os.path.join(ROOT, "test/Inputs/models/gpt2_tiny.mlir")
+GPT2_8L = os.path.join(ROOT, "test/Inputs/models/gpt2_8l.mlir")
 
 
 
@@ -269,6 +273,42 @@ class StepTest(unittest.TestCase):
         with self.assertRaises(ValueError):
             remat.compile(MODEL, budget=0.5)
         self.assertIn("budget", [option["name"] for option in remat.describe_options()])
+
+
+class InterruptTest(unittest.TestCase):
+    @staticmethod
+    def interrupt(*seconds):
+        """Ctrl-C after so many seconds, each."""
+        timers = [threading.Timer(s, os.kill, (os.getpid(), signal.SIGINT)) for s in seconds]
+        for timer in timers:
+            timer.start()
+        return timers
+
+    def test_the_best_plan_is_kept(self):
+        timers = self.interrupt(3)
+        begin = time.monotonic()
+        with self.assertWarnsRegex(RuntimeWarning, "interrupted, going on with the best plan so far"):
+            step = remat.compile(GPT2_8L, budget="40%", effort=1e6, time_limit=200)
+        self.assertLess(time.monotonic() - begin, 100)
+        timers[0].join()
+        self.assertLessEqual(step.memory["planned"], step.memory["budget"])
+
+    def test_what_has_nothing_to_keep_ends(self):
+        options = Options(Context(), {})
+
+        def fail():
+            time.sleep(1)
+            raise remat.CompileError("interrupted before there is a plan", [])
+
+        for seconds, call in (((0.2, 0.4), lambda: time.sleep(1)), ((0.2,), fail)):
+            timers = self.interrupt(*seconds)
+            with self.assertRaises(KeyboardInterrupt):
+                options.search(call)
+            for timer in timers:
+                timer.join()
+        self.assertEqual(options.search(lambda: 7), 7)
+        with self.assertRaises(remat.CompileError):
+            options.search(fail)
 
 
 class BudgetTest(unittest.TestCase):
