@@ -1,4 +1,4 @@
-"""Coefficients of the Cephes library, by which frameworks compute special functions, too.
+"""Coefficients and formulas of the Cephes library, by which frameworks compute special functions, too.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -45,3 +45,20 @@ I0E_FAR = (
     1.18891471078464383424e-11, 4.9406023882249695891e-10, 3.39623202570838634515e-9, 2.26666899049817806459e-8,
     2.04891858946906374183e-7, 2.89137052083475648297e-6, 6.88975834691682398426e-5, 3.3691164782556940899e-3,
     8.04490411014108831608e-1)
+
+
+def hurwitz_zeta(x, q, terms):
+    """The sum of (q + k) ** -x for k = 0, 1, ..., of arrays of any framework: so many terms, and Euler and Maclaurin's
+    formula for the others. For x > 1, and q + terms > 0."""
+    place, last = q, q ** -x
+    total = last
+    for _ in range(terms - 1):
+        place = place + 1
+        last = place ** -x
+        total = total + last
+    total = total + last * place / (x - 1) - last / 2
+    factor = x * last / place
+    for k, divisor in enumerate(ZETA_DIVISORS):
+        total = total + factor / divisor
+        factor = factor * (x + 2 * k + 1) * (x + 2 * k + 2) / (place * place)
+    return total

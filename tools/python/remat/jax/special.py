@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src.lax import special as own
 
-from ..cephes import I1E_FAR, I1E_NEAR, ZETA_DIVISORS
+from ..cephes import I1E_FAR, I1E_NEAR, hurwitz_zeta
 from .control import inline
 from .rules import rule
 
@@ -36,17 +36,7 @@ def _with_dtype(function):
 
 def _zeta(x, q):
     """Hurwitz's zeta function: ten terms, and Euler and Maclaurin's formula for the others."""
-    place, last = q, q ** -x
-    total = last
-    for _ in range(9):
-        place = place + 1
-        last = place ** -x
-        total = total + last
-    total = total + last * place / (x - 1) - last / 2
-    factor = x * last / place
-    for k, divisor in enumerate(ZETA_DIVISORS):
-        total = total + factor / divisor
-        factor = factor * (x + 2 * k + 1) * (x + 2 * k + 2) / (place * place)
+    total = hurwitz_zeta(x, q, 10)
     total = jnp.where((q < 0) & (jnp.floor(x) != x), jnp.nan, total)
     is_even = jnp.floor(x / 2) * 2 == x
     total = jnp.where((q <= 0) & (jnp.floor(q) == q), jnp.where(is_even, jnp.inf, jnp.nan), total)

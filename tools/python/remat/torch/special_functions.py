@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from ..cephes import I0E_FAR, I0E_NEAR, I1E_FAR, I1E_NEAR, ZETA_DIVISORS
+from ..cephes import I0E_FAR, I0E_NEAR, I1E_FAR, I1E_NEAR, hurwitz_zeta
 
 
 def _in(least):
@@ -65,17 +65,7 @@ ZETA_TERMS = 20
 @_in(torch.float32)
 def _zeta(x, q):
     """Hurwitz's zeta function. Below -10 it is nan, where the formula would need more terms."""
-    place = q
-    total = last = q ** -x
-    for _ in range(ZETA_TERMS - 1):
-        place = place + 1
-        last = place ** -x
-        total = total + last
-    total = total + last * place / (x - 1) - last / 2
-    factor = x * last / place
-    for k, divisor in enumerate(ZETA_DIVISORS):
-        total = total + factor / divisor
-        factor = factor * (x + 2 * k + 1) * (x + 2 * k + 2) / (place * place)
+    total = hurwitz_zeta(x, q, ZETA_TERMS)
     is_whole = q.floor() == q
     total = torch.where((q < 0) & (x.floor() != x) & ~is_whole | (q < -10), float("nan"), total)
     total = torch.where((q <= 0) & is_whole, float("inf"), total)
