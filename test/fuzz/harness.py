@@ -73,9 +73,10 @@ def run(command, timeout, cwd=None):
 
     environment = dict(os.environ, OMP_WAIT_POLICY="passive", LLVM_DISABLE_SYMBOLIZATION="1")
     try:
-        # The clock on the wall is for what sleeps; a loaded machine may be slow.
+        # The clock on the wall is for what sleeps; a loaded machine may be slow. Ctrl-C is for the fuzzer alone: a run
+        # that it ended would be a finding.
         done = subprocess.run(command, capture_output=True, timeout=timeout * 10, cwd=cwd, env=environment,
-                              preexec_fn=limit, stdin=subprocess.DEVNULL)
+                              preexec_fn=limit, stdin=subprocess.DEVNULL, start_new_session=True)
     except subprocess.TimeoutExpired:
         return Outcome(0, "", "", timed_out=True)
     decode = lambda data: data.decode("utf-8", "replace")
@@ -91,13 +92,34 @@ class Session:
         self.work = tempfile.mkdtemp(prefix="remat-fuzz-")
         self.counts = {"runs": 0}
         self.findings = []
-        # `kill` ends a long run with its counts, behind the input under way.
+        # `kill` and Ctrl-C end a long run with its counts, behind the input under way. The next one ends it at once.
         self.stopped = False
-        signal.signal(signal.SIGTERM, lambda *_: setattr(self, "stopped", True))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self.stop)
+        self.shown = self.start
+
+    def stop(self, number, _):
+        self.stopped = True
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+    def show(self):
+        """Says on a terminal, once a second, how far it is."""
+        now = time.monotonic()
+        if now - self.shown > 1 and sys.stderr.isatty():
+            self.shown = now
+            print(f"\r\033[K{self.name}: {now - self.start:.1f} s: {self.describe()}", end="", file=sys.stderr, flush=True)
+
+    def clear(self):
+        if self.shown != self.start:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+    def describe(self):
+        return ", ".join(f"{value} {key}" for key, value in dict(self.counts, findings=len(self.findings)).items())
 
     def seeds(self):
         seed = self.options.seed
         while True:
+            self.show()
             done = seed - self.options.seed
             if self.stopped or self.options.count is not None and done >= self.options.count:
                 return
@@ -113,6 +135,7 @@ class Session:
         """A finding: `files` maps names to contents, `command` repeats it."""
         repeat = f"python3 {os.path.relpath(sys.argv[0])} TOOLS --seed={seed} --count=1"
         self.findings.append((seed, symptom))
+        self.clear()
         print(f"{self.name}: seed {seed}: {symptom}", flush=True)
         if not self.options.keep:
             return
@@ -128,8 +151,8 @@ class Session:
 
     def finish(self):
         shutil.rmtree(self.work, ignore_errors=True)
-        self.counts["findings"] = len(self.findings)
-        print(f"{self.name}: " + ", ".join(f"{value} {key}" for key, value in self.counts.items()))
+        self.clear()
+        print(f"{self.name}: {self.describe()}")
         sys.exit(1 if self.findings else 0)
 
 

@@ -12,10 +12,12 @@
 #define REMAT_TEST_UNIT_FUZZMAIN_H
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <unistd.h>
 
 namespace remat {
 
@@ -61,19 +63,43 @@ inline bool parseFuzzOptions(int argc, char **argv, FuzzOptions &options) {
   return true;
 }
 
-/// Calls `tryInput` with seed after seed, as long as the options say; how often
-/// that was.
+/// Set by Ctrl-C and `kill`, of which the second one ends the process.
+inline volatile std::sig_atomic_t isFuzzStopped = 0;
+
+inline void handleFuzzSignals() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { isFuzzStopped = 1; };
+  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  sigemptyset(&action.sa_mask);
+  for (int signal : {SIGINT, SIGTERM})
+    sigaction(signal, &action, nullptr);
+}
+
+/// Calls `tryInput` with seed after seed, as long as the options say and nobody
+/// stops it; how often that was. Says on a terminal, once a second, how far it
+/// is.
 template <typename TryInput>
 uint64_t tryInputs(const FuzzOptions &options, TryInput tryInput) {
+  handleFuzzSignals();
+  bool isTerminal = isatty(STDERR_FILENO) != 0;
   auto start = std::chrono::steady_clock::now();
-  for (uint64_t runs = 0; runs < options.count; ++runs) {
+  double shown = 0;
+  uint64_t runs = 0;
+  for (; runs < options.count && !isFuzzStopped; ++runs) {
     std::chrono::duration<double> passed =
         std::chrono::steady_clock::now() - start;
     if (passed.count() > options.seconds)
-      return runs;
+      break;
+    if (isTerminal && passed.count() > shown + 1) {
+      shown = passed.count();
+      std::fprintf(stderr, "\r\033[K%.1f s: %llu inputs", shown,
+                   static_cast<unsigned long long>(runs));
+    }
     tryInput(options.seed + runs);
   }
-  return options.count;
+  if (shown != 0)
+    std::fprintf(stderr, "\r\033[K");
+  return runs;
 }
 
 } // namespace remat

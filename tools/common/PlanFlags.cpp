@@ -15,7 +15,6 @@
 #include "remat/Pipelines/SavedValues.h"
 
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Process.h"
 
 using namespace llvm;
 using namespace remat;
@@ -35,17 +34,7 @@ PlanFlags::PlanFlags(cl::OptionCategory &category)
       printSaved(
           "print-saved", cl::cat(category),
           cl::desc("Print what a model saves for its backward computation")),
-      progress(
-          "progress", cl::ValueOptional, cl::cat(category),
-          cl::init(ShowProgress::Auto),
-          cl::desc("Say once a second on standard error how far planning, "
-                   "compiling or --gradcheck is:"),
-          cl::values(
-              clEnumValN(ShowProgress::Auto, "auto", "on a terminal (default)"),
-              clEnumValN(ShowProgress::Always, "always",
-                         "everywhere (also without a value)"),
-              clEnumValN(ShowProgress::Always, "", ""),
-              clEnumValN(ShowProgress::Never, "never", "nowhere"))) {}
+      progress(category, "planning, compiling or --gradcheck") {}
 
 Error PlanFlags::check() const {
   unsigned points;
@@ -72,11 +61,6 @@ unsigned PlanFlags::getPoints() const {
   if (!frontier.empty())
     StringRef(frontier).getAsInteger(10, points);
   return points;
-}
-
-bool PlanFlags::showsProgress() const {
-  return progress == ShowProgress::Auto ? sys::Process::StandardErrIsDisplayed()
-                                        : progress == ShowProgress::Always;
 }
 
 Error PlanFlags::explainPlan(const planning::Problem &problem,

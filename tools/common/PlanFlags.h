@@ -12,17 +12,14 @@
 #ifndef REMAT_TOOLS_COMMON_PLANFLAGS_H
 #define REMAT_TOOLS_COMMON_PLANFLAGS_H
 
-#include "common/ChoiceParser.h"
 #include "common/PlanWatch.h"
+#include "common/ProgressFlag.h"
 #include "common/StepFlags.h"
 
 #include "remat/Planning/Explanation.h"
 #include "remat/Planning/Frontier.h"
 
 namespace remat::tools {
-
-/// When to say how far a search is.
-enum class ShowProgress { Auto, Always, Never };
 
 /// What a plan is asked about.
 struct PlanDetails {
@@ -70,7 +67,7 @@ public:
   bool wantsExplanation() const { return explain; }
   bool wantsSaved() const { return printSaved; }
   /// Whether to say how far something is: by default on a terminal.
-  bool showsProgress() const;
+  bool showsProgress() const { return progress.shows(); }
 
   /// Adds the explanation of a plan, if that is asked for. Costs of a model are
   /// in nanoseconds, those of an instance in whatever it has.
@@ -86,7 +83,7 @@ public:
 private:
   llvm::cl::opt<std::string> frontier;
   llvm::cl::opt<bool> explain, printSaved;
-  ChoiceFlag<ShowProgress> progress;
+  ProgressFlag progress;
 };
 
 /// --plan: a stored plan to run.

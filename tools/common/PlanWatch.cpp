@@ -55,9 +55,9 @@ void PlanWatch::attach(planning::SolverOptions &options) {
 }
 
 void PlanWatch::onProgress(const planning::Progress &progress) {
+  std::lock_guard<std::mutex> lock(mutex);
   if (!firstPlanSeconds)
     firstPlanSeconds = getSeconds();
-  std::lock_guard<std::mutex> lock(mutex);
   latest = progress;
   planner = progress.solver.str();
   isNews = true;

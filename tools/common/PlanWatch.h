@@ -31,7 +31,8 @@ public:
   ~PlanWatch();
   PlanWatch(const PlanWatch &) = delete;
 
-  /// Lets searches with these options tell the watch and be ended by it.
+  /// Lets searches with these options tell the watch and be ended by it. They
+  /// may run in several threads.
   void attach(planning::SolverOptions &options);
 
   static bool isInterrupted();

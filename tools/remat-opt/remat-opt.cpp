@@ -4,6 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PassWatch.h"
+
+#include "common/Interrupts.h"
+#include "common/ProgressFlag.h"
+
 #include "remat/AutoDiff/Listing.h"
 #include "remat/Pipelines/Pipelines.h"
 #include "remat/Support/OutputFiles.h"
@@ -31,6 +36,9 @@ static llvm::cl::opt<bool> listIdioms(
 static llvm::cl::opt<bool> listOptions(
     "remat-list-options",
     llvm::cl::desc("Print what is known of the options of a step, as JSON"));
+
+static remat::tools::ProgressFlag progress(llvm::cl::getGeneralCategory(),
+                                           "a search for a plan");
 
 namespace {
 /// The options of the command line, but for the file of remarks, which MLIR
@@ -110,7 +118,7 @@ static llvm::LogicalResult run(llvm::StringRef input, llvm::StringRef output,
 int main(int argc, char **argv) {
   remat::guardStandardStreams("remat-opt");
   llvm::InitLLVM initLLVM(argc, argv, /*InstallPipeSignalExitHandler=*/false);
-  remat::OutputFiles::handleSignals();
+  remat::tools::handleInterrupts("remat-opt");
   mlir::DialectRegistry registry;
   remat::registerRematDialects(registry);
   mlir::registerAllPasses();
@@ -126,6 +134,7 @@ int main(int argc, char **argv) {
         "{0:2}\n", llvm::json::Value(remat::describeStepOptions()));
   if (listRules || listIdioms || listOptions)
     return EXIT_SUCCESS;
+  remat::tools::watchSearches(registry, progress.shows());
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
     return mlir::asMainReturnCode(

@@ -16,6 +16,7 @@
 #include "common/Driver.h"
 #include "common/Interrupts.h"
 #include "common/OutputFlags.h"
+#include "common/ProgressFlag.h"
 #include "common/ProgressLine.h"
 
 #include "remat/Planning/Algorithms.h"
@@ -24,7 +25,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Process.h"
 
 #include <atomic>
 #include <mutex>
@@ -59,6 +59,7 @@ struct Options {
   cl::opt<std::string> reportFile{"json", cl::cat(category),
                                   cl::value_desc("file"),
                                   cl::desc("Write a report, as JSON")};
+  tools::ProgressFlag progress{category, "the search"};
 };
 } // namespace
 
@@ -68,12 +69,12 @@ static Options &options() {
 }
 
 namespace {
-/// A search that the user watches: says once a second on a terminal how far it
-/// is, and Ctrl-C ends it, with its best arena so far.
+/// A search that the user watches: says once a second how far it is, and Ctrl-C
+/// ends it, with its best arena so far.
 class PackWatch {
 public:
   PackWatch()
-      : line("remat-pack", sys::Process::StandardErrIsDisplayed(),
+      : line("remat-pack", options().progress.shows(),
              [this] { return describe(); }) {
     tools::setInterruptFunction([] { interrupted = true; });
   }

@@ -7,6 +7,7 @@
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
+#include "remat/Dialect/Remat/Transforms/SearchWatch.h"
 #include "remat/Utils/TextOptions.h"
 
 namespace remat {
@@ -35,6 +36,24 @@ static void emit(GraphOp graph, llvm::Error error) {
       [&](const llvm::ErrorInfoBase &other) {
         graph.emitOpError() << other.message();
       });
+}
+
+/// Plans `graph`, as `planGraph` does. The program may watch and interrupt the
+/// search.
+static llvm::Error planWatched(GraphOp &graph, PlanOptions options) {
+  // The graph is another one afterwards.
+  std::string name = graph.getName().str();
+  auto search = [&] { return planGraph(graph, options); };
+  auto *dialect = graph->getContext()->getLoadedDialect<RematDialect>();
+  auto *interface = dialect->getRegisteredInterface<SearchWatchInterface>();
+  llvm::Error error =
+      interface ? interface->watch(options.solver, search) : search();
+  // The graph as a whole is nothing to print.
+  if (!error && options.solver.interrupt && *options.solver.interrupt)
+    emitWarning(graph.getLoc())
+        << "the search for a plan of '" << name
+        << "' was interrupted, this is the best one so far";
+  return error;
 }
 
 namespace {
@@ -71,7 +90,7 @@ struct PlanPass : remat::impl::PlanPassBase<PlanPass> {
         graph.emitOpError("is already planned");
         return signalPassFailure();
       }
-      if (llvm::Error error = planGraph(graph, options)) {
+      if (llvm::Error error = planWatched(graph, options)) {
         emit(graph, std::move(error));
         return signalPassFailure();
       }
