@@ -176,6 +176,34 @@ REMAT_CAPI_EXPORTED RematStatus rematOptionsSetJson(RematOptions options,
 REMAT_CAPI_EXPORTED void rematOptionsInterrupt(RematOptions options,
                                                int isInterrupted);
 
+/// What a search has reached so far. A later version may add members behind
+/// these.
+typedef struct RematProgress {
+  /// The algorithm at work. The text is valid during the call.
+  const char *planner;
+  /// Since the search began.
+  double seconds;
+  /// How long the best plan so far takes; what no plan is known to be faster
+  /// than; and what the step takes if nothing is recomputed: in nanoseconds, of
+  /// an instance in the unit of its costs.
+  int64_t time, lower_bound, base_time;
+  /// The bytes that the best plan so far needs.
+  int64_t peak_bytes;
+} RematProgress;
+
+typedef void (*RematProgressFunction)(const RematProgress *progress,
+                                      void *user);
+
+/// From now on, each search with the options calls `function` with `user` at
+/// once after each better plan or bound: often or, while none is found, not for
+/// a long time. It is called by the thread that is in the call that searches,
+/// and not after that call. Of this interface, it may call
+/// rematOptionsInterrupt alone. A null function ends this. A call that makes
+/// several plans, as for a frontier or a report, has several searches.
+REMAT_CAPI_EXPORTED void rematOptionsSetProgress(RematOptions options,
+                                                 RematProgressFunction function,
+                                                 void *user);
+
 /// What options there are, as JSON: an array with, for each option, its name,
 /// its kind ("flag", "value" or "list"), how a value is written, its default,
 /// its help, and, where there are only a few values, these as choices.

@@ -23,6 +23,23 @@ void rematOptionsInterrupt(RematOptions options, int isInterrupted) {
     unwrap(options)->isInterrupted = isInterrupted != 0;
 }
 
+void rematOptionsSetProgress(RematOptions options,
+                             RematProgressFunction function, void *user) {
+  if (!options.ptr)
+    return;
+  auto &onProgress = unwrap(options)->step.plan.solver.onProgress;
+  onProgress = nullptr;
+  if (!function)
+    return;
+  onProgress = [function, user](const planning::Progress &progress) {
+    std::string planner = progress.solver.str();
+    RematProgress reached = {planner.c_str(),   progress.seconds,
+                             progress.time,     progress.lowerBound,
+                             progress.baseCost, progress.peakBytes};
+    function(&reached, user);
+  };
+}
+
 RematStatus rematOptionsSet(RematOptions options, const char *key,
                             const char *value) {
   return runCall(__func__, options, {{"key", key}, {"value", value}},

@@ -21,6 +21,10 @@ static constexpr size_t barWidth = 20;
 /// Goes to the beginning of the terminal's line and deletes it.
 static constexpr StringLiteral clearLine = "\r\033[K";
 
+/// What is longer than the terminal's line is cut off: in a second line, it
+/// would not be deleted.
+static constexpr StringLiteral cutLines = "\033[?7l", wrapLines = "\033[?7h";
+
 ProgressLine::ProgressLine(StringRef tool, bool shows,
                            std::function<ProgressState()> describe)
     : tool(tool), describe(std::move(describe)),
@@ -86,8 +90,7 @@ void ProgressLine::print(bool isLast) {
   }
   line += state.text;
   hasLine = isTerminal && !isLast;
-  if (!hasLine)
-    line += '\n';
+  line = hasLine ? (cutLines + line + wrapLines).str() : line + '\n';
   // In one piece.
   errs() << line;
 }

@@ -279,6 +279,8 @@ llvm::Expected<GraphPlan> GraphPlanner::planBudget(bool isSmallest,
     findBound(bytes);
   }
   Found found = deadline ? searchUntilDeadline(wanted) : searchFor(wanted, 1);
+  // Searches that were not even begun say nothing.
+  cutShort |= isOver();
   wanted.reset();
   if (!found)
     return found.takeError();

@@ -186,8 +186,10 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
     if (found) {
       if (!best || isBetter(*found, best->plan, isSmallest))
         best = Chosen{std::move(*found), planner.get()};
-      if (isInterrupted() || (left && *getSecondsLeft() <= until))
+      if (isInterrupted() || (left && *getSecondsLeft() <= until)) {
+        best->plan.solution.cutShort |= waiting > 1;
         break;
+      }
       continue;
     }
     // Stages are not for every graph.

@@ -1,0 +1,114 @@
+//===- watch.c - how far searches are, and how they end early -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// watch MODEL INSTANCE: would search for ten minutes, but for what it is told.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat-c/Remat.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct Watch {
+  RematOptions options;
+  int calls, ends_after;
+  int64_t peak_bytes;
+};
+
+static int failures = 0;
+
+static void check(int is_true, const char *what) {
+  if (is_true)
+    return;
+  printf("not true: %s\n", what);
+  ++failures;
+}
+
+static void on_progress(const RematProgress *progress, void *user) {
+  struct Watch *watch = user;
+  ++watch->calls;
+  watch->peak_bytes = progress->peak_bytes;
+  check(strlen(progress->planner) > 0, "a planner has a name");
+  check(progress->seconds >= 0, "time has passed");
+  check(progress->lower_bound <= progress->time, "the bound is one");
+  check(progress->base_time <= progress->time, "each task runs once");
+  check(progress->peak_bytes > 0, "a plan needs memory");
+  if (watch->calls == watch->ends_after)
+    rematOptionsInterrupt(watch->options, 1);
+}
+
+/* A call that searches, of which the first plan is enough. */
+#define WATCHED(call)                                                          \
+  do {                                                                         \
+    watch.calls = 0;                                                           \
+    rematOptionsInterrupt(options, 0);                                         \
+    if ((call) != REMAT_STATUS_OK) {                                           \
+      printf("%s: %s\n", #call, rematContextGetError(context));                \
+      ++failures;                                                              \
+    }                                                                          \
+    check(watch.calls > 0, #call " tells its progress");                       \
+  } while (0)
+
+static char *read_file(const char *path, size_t *size) {
+  FILE *file = fopen(path, "rb");
+  char *data = malloc(1 << 20);
+  *size = file && data ? fread(data, 1, 1 << 20, file) : 0;
+  if (file)
+    fclose(file);
+  return data;
+}
+
+int main(int argc, char **argv) {
+  RematContext context = rematContextCreate();
+  RematOptions options = rematOptionsCreate(context), none = {NULL};
+  RematModule tasks, placed;
+  RematBytes json;
+  struct Watch watch = {{NULL}, 0, 1, 0};
+  size_t size;
+  char *instance;
+  if (argc != 3)
+    return 2;
+  instance = read_file(argv[2], &size);
+  watch.options = options;
+  rematOptionsSetProgress(none, on_progress, &watch);
+  rematOptionsSetProgress(options, on_progress, &watch);
+  rematOptionsSet(options, "time-limit", "600");
+  rematOptionsSet(options, "budget", "65%");
+  rematModuleParseFile(context, argv[1], &tasks);
+  rematModuleCompile(tasks, REMAT_LEVEL_TASKS, options);
+  check(watch.calls == 0, "there is no search before there are tasks");
+  rematModuleClone(tasks, &placed);
+  WATCHED(rematModuleCompile(placed, REMAT_LEVEL_PLACED, options));
+  rematModuleGetSummary(placed, &json);
+  printf("%s\n", json.data);
+  rematBytesFree(&json);
+  WATCHED(rematModuleGetFrontier(tasks, options, 3, &json));
+  rematBytesFree(&json);
+  WATCHED(rematModuleGetReport(placed, options, tasks, 3, NULL, NULL, &json));
+  check(json.size > 100000, "the report has the plans so far");
+  rematBytesFree(&json);
+  rematOptionsSet(options, "budget", "80%");
+  WATCHED(rematInstancePlan(options, instance, size, &json));
+  rematBytesFree(&json);
+
+  /* Nothing is told to nobody. */
+  rematOptionsSetProgress(options, NULL, &watch);
+  rematOptionsSet(options, "time-limit", "0.1");
+  watch.calls = 0;
+  rematOptionsInterrupt(options, 0);
+  rematModuleCompile(tasks, REMAT_LEVEL_PLANNED, options);
+  check(watch.calls == 0, "a null function ends the calls");
+
+  rematModuleDestroy(placed);
+  rematModuleDestroy(tasks);
+  rematOptionsDestroy(options);
+  rematContextDestroy(context);
+  free(instance);
+  printf("%d failures\n", failures);
+  return failures != 0;
+}
