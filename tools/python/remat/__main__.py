@@ -9,6 +9,7 @@ import os
 import sys
 
 from .errors import Error
+from .progress import MODES, ProgressLine, set_progress
 
 
 def load_function(reference):
@@ -68,9 +69,14 @@ def main(arguments=None):
     export.add_argument("--name", default="model", help="what to call the files; default: model")
     export.add_argument("--loss", help="the output that is the loss")
     export.add_argument("--framework", choices=["auto", "torch", "jax"], default="auto")
+    export.add_argument("--progress", choices=MODES,
+                        help="say once a second that it goes on; default: on a terminal")
     given = parser.parse_args(arguments)
+    set_progress(given.progress)
     try:
-        exported = export_made(load_function(given.script)(), given.framework, given.loss)
+        made = load_function(given.script)()
+        with ProgressLine(lambda: ("exporting", None)):
+            exported = export_made(made, given.framework, given.loss)
     except Error as error:
         return fail(error)
     try:

@@ -8,7 +8,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import ctypes
 import os
 import threading
-from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
 
 from .errors import Error
 
@@ -77,6 +77,13 @@ class Stats(ctypes.Structure):
         "device_bytes")]
 
 
+class Progress(ctypes.Structure):
+    _fields_ = [("planner", c_char_p), ("seconds", c_double), ("time", c_int64), ("lower_bound", c_int64),
+                ("base_time", c_int64), ("peak_bytes", c_int64)]
+
+
+ProgressFunction = ctypes.CFUNCTYPE(None, POINTER(Progress), c_void_p)
+
 # Result and arguments of the functions that are used.
 H, B, P = Handle, POINTER(Bytes), c_void_p
 FUNCTIONS = {
@@ -90,6 +97,7 @@ FUNCTIONS = {
     "rematOptionsCreate": (H, [H]),
     "rematOptionsDestroy": (None, [H]),
     "rematOptionsInterrupt": (None, [H, c_int]),
+    "rematOptionsSetProgress": (None, [H, ProgressFunction, P]),
     "rematOptionsSet": (c_int, [H, c_char_p, c_char_p]),
     "rematOptionsDescribe": (c_int, [H, B]),
     "rematModuleParse": (c_int, [H, c_char_p, c_size_t, c_char_p, POINTER(H)]),

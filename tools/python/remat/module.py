@@ -13,6 +13,7 @@ import weakref
 
 from . import _library as lib
 from .errors import CompileError, Error, InfeasibleBudget, NoDeviceError, OptionError
+from .progress import ProgressLine, describe, is_shown
 
 
 class Context:
@@ -79,11 +80,28 @@ class Options:
                 context.check(context.lib.rematOptionsSet(
                     self.handle, key.replace("_", "-").encode(), format_option(value).encode()))
 
-
     def search(self, call):
-        """What `call()` gives, a call that searches with these options. Ctrl-C ends the searches: the call goes on with
-        the best plan so far and a warning. Where there is none yet, or after a second Ctrl-C, it is a
-        KeyboardInterrupt."""
+        """What `call()` gives, a call that searches with these options. Says how far the search is. Ctrl-C ends the
+        searches: the call goes on with the best plan so far and a warning. Where there is none yet, or after a second
+        Ctrl-C, it is a KeyboardInterrupt."""
+        if not is_shown():
+            return self._interruptibly(call)
+        reached = None
+
+        def on_progress(progress, _):
+            nonlocal reached
+            now = progress.contents
+            reached = (now.planner.decode(), now.time, now.lower_bound, now.base_time, now.peak_bytes)
+
+        function = lib.ProgressFunction(on_progress)  # Lives as long as it may be called.
+        self.context.lib.rematOptionsSetProgress(self.handle, function, None)
+        try:
+            with ProgressLine(lambda: describe(reached)):
+                return self._interruptibly(call)
+        finally:
+            self.context.lib.rematOptionsSetProgress(self.handle, lib.ProgressFunction(), None)
+
+    def _interruptibly(self, call):
         if threading.current_thread() is not threading.main_thread():
             return call()  # Signals arrive in the main thread alone.
         result, error, interrupts = [], [], []
@@ -111,7 +129,7 @@ class Options:
         if error:
             raise error[0]
         if interrupts:
-            warnings.warn("interrupted, going on with the best plan so far", RuntimeWarning, stacklevel=4)
+            warnings.warn("interrupted, going on with the best plan so far", RuntimeWarning, stacklevel=5)
         return result[0]
 
 
@@ -161,7 +179,11 @@ class Module:
             self.context.check(self.context.lib.rematModuleCompile(self.handle, level, options.handle))
 
         # Nothing is searched for before there are tasks.
-        call() if level <= lib.TASKS else options.search(call)
+        if level <= lib.TASKS:
+            with ProgressLine(lambda: ("compiling to tasks", None)):
+                call()
+        else:
+            options.search(call)
         return self
 
     def text(self):
@@ -208,13 +230,15 @@ class Module:
                 self.handle, options.handle, texts, len(conditions), out))))
 
     def write_object(self, options, object_path, header_path=None):
-        self.context.check(self.context.lib.rematModuleWriteObject(
-            self.handle, options.handle, os.fsencode(object_path),
-            None if header_path is None else os.fsencode(header_path)))
+        with ProgressLine(lambda: ("compiling", None)):
+            self.context.check(self.context.lib.rematModuleWriteObject(
+                self.handle, options.handle, os.fsencode(object_path),
+                None if header_path is None else os.fsencode(header_path)))
 
     def load(self, options):
         code = lib.Handle()
-        self.context.check(self.context.lib.rematModuleLoad(self.handle, options.handle, ctypes.byref(code)))
+        with ProgressLine(lambda: ("compiling", None)):
+            self.context.check(self.context.lib.rematModuleLoad(self.handle, options.handle, ctypes.byref(code)))
         return Code(self.context, code)
 
 

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import contextlib
 import errno
 import gc
 import io
@@ -16,9 +17,11 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 import remat
 from remat.module import Context, Options
+from remat.progress import ProgressLine, is_shown
 
 try:
     import numpy as np
@@ -309,6 +312,70 @@ class InterruptTest(unittest.TestCase):
         self.assertEqual(options.search(lambda: 7), 7)
         with self.assertRaises(remat.CompileError):
             options.search(fail)
+
+
+class Terminal(io.StringIO):
+    """A standard error that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+class ProgressTest(unittest.TestCase):
+    LINE = (r"remat: [0-9.]+ s: {bar}(auto: time [0-9]+ ns \(\+[0-9.]+%\), bound [0-9]+ ns \(\+[0-9.]+%\), gap [0-9.]+%, "
+            r"peak [0-9]+ bytes|no plan yet)")
+
+    def tearDown(self):
+        remat.set_progress(None)
+
+    @staticmethod
+    def plan(error):
+        """What a search of some seconds says."""
+        with contextlib.redirect_stderr(error):
+            remat.compile(GPT2, budget="65%", time_limit=2.5)
+        return error.getvalue()
+
+    def test_lines_where_they_are_asked_for(self):
+        remat.set_progress("always")
+        self.assertRegex(self.plan(io.StringIO()), "(?m)^%s$" % self.LINE.format(bar=""))
+        error = io.StringIO()
+        with contextlib.redirect_stderr(error):
+            remat.compile(MODEL)
+        self.assertEqual(error.getvalue(), "")  # It takes no second.
+
+    def test_one_line_on_a_terminal(self):
+        written = self.plan(Terminal())
+        self.assertRegex(written, r"\[\?7l\r\x1b\[K%s\x1b\[\?7h" % self.LINE.format(bar=r"(\[#*\.*\] )?"))
+        self.assertTrue(written.endswith("\r\x1b[K"), written[-200:])
+        self.assertNotIn("\n", written)
+
+    def test_nothing_elsewhere(self):
+        self.assertEqual(self.plan(io.StringIO()), "")
+        remat.set_progress("never")
+        self.assertEqual(self.plan(Terminal()), "")
+
+    def test_the_environment(self):
+        with mock.patch.dict(os.environ, REMAT_PROGRESS="always"):
+            self.assertTrue(is_shown())
+            remat.set_progress("never")
+            self.assertFalse(is_shown())
+        remat.set_progress(None)
+        with mock.patch.dict(os.environ, REMAT_PROGRESS="often"):
+            with self.assertRaisesRegex(remat.OptionError, "REMAT_PROGRESS is 'often', expected one of 'auto', 'always'"):
+                remat.compile(MODEL)
+        with self.assertRaisesRegex(remat.OptionError, "progress is True, expected one of"):
+            remat.set_progress(True)
+
+    def test_the_innermost_line_speaks(self):
+        remat.set_progress("always")
+        error = io.StringIO()
+        with contextlib.redirect_stderr(error), ProgressLine(lambda: ("outer", None)):
+            with ProgressLine(lambda: ("inner", None)):
+                time.sleep(1.3)
+            time.sleep(1.3)
+        words = [line.rpartition(": ")[2] for line in error.getvalue().splitlines()]
+        self.assertEqual(words[0], "inner")
+        self.assertEqual(words[-1], "outer")
 
 
 class BudgetTest(unittest.TestCase):
