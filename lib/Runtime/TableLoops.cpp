@@ -359,38 +359,47 @@ class Iterations {
 public:
   Iterations(const Table &t, const remat_entry &e) {
     const remat_loop &loop = t.loops[e.callee];
-    reads.assign(e.operand_count, never);
-    writes.assign(e.result_count, never);
+    reads.assign(e.operand_count, INT64_MAX);
+    writes.assign(e.result_count, INT64_MIN);
     // Where the number of iterations is known when it runs, none has a buffer
     // of its own.
-    addParts(t, loop, 0, loop.slices, firstState(loop), reads);
-    addParts(t, loop, loop.slices, uint64_t(loop.slices) + loop.stacks,
-             loop.carried, writes);
+    uint64_t firstStack = loop.slices,
+             firstOfAdvance = firstStack + loop.stacks;
+    addParts(t, loop, 0, firstStack, firstState(loop), 0, reads);
+    addParts(t, loop, firstStack, firstOfAdvance, loop.carried, 0, writes);
+    // The states before an iteration are made for the last time when all that
+    // is behind it has been reversed, and it has not.
+    if (const Table *advance = advanceOf(t, loop))
+      addParts(t, loop, firstOfAdvance, partsOf(loop),
+               firstState(loop) + countBuffers(t, loop, 0, firstStack) +
+                   advance->results.size() + loop.advance_invariants,
+               /*before=*/1, reads);
   }
 
-  /// Whether the iteration that alone uses operand `j` comes before that which
+  /// Whether the last iteration that uses operand `j` comes before that which
   /// alone writes result `i`.
   bool isReadBefore(uint32_t j, uint32_t i) const {
-    return reads[j] != never && writes[i] != never && reads[j] < writes[i];
+    return reads[j] < writes[i];
   }
 
 private:
-  static constexpr int64_t never = -1;
-
   static void addParts(const Table &t, const remat_loop &loop, uint64_t first,
-                       uint64_t last, uint64_t begin,
+                       uint64_t last, uint64_t begin, int64_t before,
                        std::vector<int64_t> &uses) {
     for (uint64_t part = first; part < last; ++part) {
       uint64_t count = countBuffers(t, loop, part, part + 1);
       if (isList(t, loop, part))
         for (uint64_t i = 0; i < count; ++i)
-          uses[begin + i] = static_cast<int64_t>(
-              loop.flags & REMAT_LOOP_REVERSE ? count - 1 - i : i);
+          uses[begin + i] = static_cast<int64_t>(loop.flags & REMAT_LOOP_REVERSE
+                                                     ? count - 1 - i
+                                                     : i) -
+                            before;
       begin += count;
     }
   }
 
-  /// By operand and by result, the place in the order of iterations.
+  /// By operand and by result, the place in the order of iterations: above all
+  /// places for what any may read, and below them for what any may write.
   std::vector<int64_t> reads, writes;
 };
 

@@ -337,6 +337,82 @@ TEST(LoopRun, UpdatesElementsOfSlices) {
       }
 }
 
+/// A reverse loop of 4 iterations whose states are sums of the elements of a
+/// list before them: adds the states up, and adds each to its element. State i
+/// is made of the elements from `shift` on.
+StepTableBuilder makeUpdatingReversal(uint32_t shift) {
+  StepTableBuilder builder, body, advance;
+  for (const char *name : {"d", "h", "x"})
+    body.addArgument(name, REMAT_F32, {3});
+  for (const char *name : {"d", "x"})
+    body.addResult(name, REMAT_F32, {3});
+  body.addDonation(2, 1);
+  uint32_t d = body.addArgumentBuffer(0), h = body.addArgumentBuffer(1);
+  uint32_t x = body.addArgumentBuffer(2);
+  body.addEntry(makeEntry(1, {d, h}, {body.addResultBuffer(0)}, 3));
+  body.addEntry(makeEntry(1, {x, h}, {body.addView(x)}, 3));
+  for (const char *name : {"h", "x"})
+    advance.addArgument(name, REMAT_F32, {3});
+  advance.addResult("h", REMAT_F32, {3});
+  advance.addEntry(
+      makeEntry(1, {advance.addArgumentBuffer(0), advance.addArgumentBuffer(1)},
+                {advance.addResultBuffer(0)}, 3));
+  remat_loop loop = makeRecord(builder.addBody(body.finalize()), 1, 0, 1, 1,
+                               unsigned(REMAT_LOOP_REVERSE), 4);
+  loop.advance = builder.addBody(advance.finalize());
+  loop.advance_slices = 1;
+  loop.slots = 2;
+  for (const char *name : {"d", "h"})
+    builder.addArgument(name, REMAT_F32, {3});
+  builder.addResult("d", REMAT_F32, {3});
+  std::vector<uint32_t> operands = {builder.addArgumentBuffer(0)},
+                        results = {builder.addResultBuffer(0)};
+  for (uint32_t i = 0; i < 4; ++i) {
+    builder.addArgument("x", REMAT_F32, {3});
+    builder.addResult("x", REMAT_F32, {3});
+    operands.push_back(builder.addArgumentBuffer(2 + i));
+    builder.addDonation(2 + i, 1 + i);
+    results.push_back(builder.addView(operands.back()));
+  }
+  std::vector<uint32_t> elements(operands.begin() + 1, operands.end());
+  operands.push_back(builder.addArgumentBuffer(1));
+  for (uint32_t i = 0; i < 4; ++i)
+    operands.push_back(elements[std::min(i + shift, 3u)]);
+  builder.addEntry(makeLoop(
+      builder.addLoop(loop, {1, 1, 1}), operands, results,
+      builder.addArenaBuffer(
+          0, loopWorkspaceBytes(loop, body.finalize(), advance.finalize()))));
+  return builder;
+}
+
+/// An iteration may write over what states are made of: those before it are
+/// made of other elements.
+TEST(LoopRun, UpdatesWhatStatesWereMadeOf) {
+  Step step(makeUpdatingReversal(0), kernels,
+            {1, REMAT_STEP_POISON, nullptr, 0});
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  Tensor d({3}), h({3}, 1), sum({3});
+  std::vector<Tensor> x(4, Tensor({3}));
+  for (size_t i = 0; i < 4; ++i)
+    x[i].values.assign(3, float(1 << i));
+  ASSERT_EQ(
+      step.run({d, h, x[0], x[1], x[2], x[3]}, {sum, x[0], x[1], x[2], x[3]}),
+      REMAT_OK)
+      << step.message;
+  // The states are 1, 2, 4 and 8.
+  EXPECT_EQ(sum.values, std::vector<float>(3, 15));
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(x[i].values, std::vector<float>(3, float(2 << i))) << i;
+}
+
+/// What an iteration has written over may not be needed for a state again.
+TEST(LoopRun, RefusesStatesOfWhatWasUpdated) {
+  Step step(makeUpdatingReversal(1), kernels);
+  EXPECT_EQ(step.loaded, REMAT_INVALID_MODULE);
+  EXPECT_NE(step.message.find("that overlaps operand"), std::string::npos)
+      << step.message;
+}
+
 /// A body is loaded once, and then run in the workspaces of two entries.
 TEST(LoopRun, EntriesShareABody) {
   StepTableBuilder builder;

@@ -58,38 +58,45 @@ std::optional<unsigned> remat::findOwnSlice(const LoopPair &pair,
   return std::nullopt;
 }
 
-/// Whether the forward loop reads an argument whose buffer a result of the
-/// graph has: a task that comes later may find that there. Not so an iteration
-/// that has what it reads.
-static bool readsDonated(const LoopPair &pair) {
-  TaskOp task = pair.forward;
-  LoopOp loop = findLoop(task);
-  auto graph = cast<GraphOp>(task->getParentOp());
-  DenseSet<Value> own;
-  for (unsigned number = 0; number < loop.getSlices().size(); ++number)
-    if (findOwnSlice(pair, number))
-      own.insert_range(getAllPassed(task, loop.getSlices()[number]).values);
-  return llvm::any_of(task.getOperands(), [&](Value operand) {
-    auto argument = dyn_cast<BlockArgument>(getViewRoot(operand));
-    return argument && !own.contains(operand) &&
-           getDonatedResult(graph, argument.getArgNumber());
-  });
-}
-
-/// Whether iterations of the reverse loop write over elements of its slices
-/// that the other loop reads: none may read those afterwards.
-static bool updatesShared(const LoopPair &pair) {
+/// Whether iterations of the forward loop would find something else if they ran
+/// again where those of the reverse loop do. An argument may give its buffer to
+/// a result that is written before that. The reverse loop itself may update
+/// elements of its slices: each is gone when its iteration ends, which runs
+/// behind all that the iterations before it are needed for.
+static bool readsOverwritten(const LoopPair &pair) {
   LoopOp loop = findLoop(pair.reverse), forward = findLoop(pair.forward);
-  DenseSet<Value> read;
-  for (Value operand : forward->getOperands())
-    read.insert_range(getAllPassed(pair.forward, operand).values);
-  return llvm::any_of(getDonors(findBody(loop)), [&](BlockArgument donor) {
-    if (!donor || donor.getArgNumber() < loop.getInits().size())
-      return false;
-    Value slice = loop->getOperand(donor.getArgNumber());
-    return llvm::any_of(getAllPassed(pair.reverse, slice).values,
-                        [&](Value value) { return read.contains(value); });
-  });
+  DenseSet<Value> updated;
+  for (BlockArgument donor : getDonors(findBody(loop)))
+    if (donor && donor.getArgNumber() >= loop.getInits().size())
+      for (Value value :
+           getAllPassed(pair.reverse, loop->getOperand(donor.getArgNumber()))
+               .values)
+        updated.insert(getViewRoot(value));
+  auto graph = cast<GraphOp>(pair.reverse->getParentOp());
+  Operation *terminator = graph.getBody().front().getTerminator();
+  auto isOverwritten = [&](Value value) {
+    Value root = getViewRoot(value);
+    auto argument = dyn_cast<BlockArgument>(root);
+    std::optional<int64_t> result =
+        argument ? getDonatedResult(graph, argument.getArgNumber())
+                 : std::nullopt;
+    Operation *writer =
+        result ? getViewRoot(terminator->getOperand(*result)).getDefiningOp()
+               : nullptr;
+    return updated.contains(root) ||
+           (writer && !pair.reverse->isBeforeInBlock(writer));
+  };
+  unsigned firstSlice =
+               forward.getInits().size() + forward.getInvariants().size(),
+           lastSlice = firstSlice + forward.getSlices().size();
+  for (auto [number, operand] : llvm::enumerate(forward->getOperands())) {
+    bool isOwn = number >= firstSlice && number < lastSlice &&
+                 findOwnSlice(pair, number - firstSlice);
+    if (!isOwn &&
+        llvm::any_of(getAllPassed(pair.forward, operand).values, isOverwritten))
+      return true;
+  }
+  return false;
 }
 
 /// Whether two loops of one `count` run the same iterations.
@@ -145,9 +152,8 @@ std::optional<LoopPair> remat::findPair(TaskOp reverse) {
     pair.forward = forward;
     pair.stacks.push_back({unsigned(slice), stack.getResultNumber()});
   }
-  if (!pair.forward || readsDonated(pair) || !NeededParts(pair).isEnough())
+  if (!pair.forward || readsOverwritten(pair) || !NeededParts(pair).isEnough())
     return std::nullopt;
-  pair.updatesShared = updatesShared(pair);
   return pair;
 }
 
@@ -155,8 +161,7 @@ std::optional<LoopPair> remat::findFirstPair(GraphOp graph) {
   auto kernels = findLoopKernels(graph->getParentOfType<ModuleOp>());
   for (auto task : graph.getOps<TaskOp>())
     if (kernels.contains(task.getKernelAttr().getAttr()))
-      if (std::optional<LoopPair> pair = findPair(task);
-          pair && !pair->updatesShared)
+      if (std::optional<LoopPair> pair = findPair(task))
         return pair;
   return std::nullopt;
 }

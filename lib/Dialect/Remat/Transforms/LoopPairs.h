@@ -26,10 +26,6 @@ struct LoopPair {
     unsigned slice, result;
   };
   llvm::SmallVector<Stack> stacks;
-  /// Whether iterations of the second loop write over elements of slices that
-  /// the first loop reads. They can be read again by the same iteration alone,
-  /// so that no checkpoints take the place of the stacks.
-  bool updatesShared = false;
 };
 
 /// Bodies made of others, by what they were made of: the body, that of the

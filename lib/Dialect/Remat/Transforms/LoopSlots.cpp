@@ -82,8 +82,6 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
         std::max<unsigned>(numThinnings, findThinnings(*pair).size());
     if (maySplit(*pair))
       mostSplits = std::max<int64_t>(mostSplits, findLoop(task).getCount());
-    if (pair->updatesShared)
-      continue;
     int64_t count = findLoop(task).getCount();
     unsigned levels = 1;
     while (getSlots(count, levels) > getFewestSlots(count))

@@ -17,6 +17,7 @@
 
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
+#include "remat/Dialect/Remat/IR/LoopElements.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Utils/PaddedRows.h"
@@ -165,10 +166,11 @@ static bool isReadOnceInBlocks(linalg::GenericOp writer, OpOperand &operand) {
 }
 
 /// The elements of the slice that iterations of a loop write elements of
-/// `stack` over, their own; nothing if they write over none.
-static OperandRange findUpdated(Value stack) {
+/// `stack` over, their own; null for those that are needed for something else.
+/// Empty if they write over none.
+static SmallVector<BlockArgument> findUpdated(Value stack) {
   auto loop = stack.getDefiningOp<LoopOp>();
-  OperandRange none(nullptr, 0);
+  SmallVector<BlockArgument> none;
   if (!loop)
     return none;
   auto run = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
@@ -182,7 +184,15 @@ static OperandRange findUpdated(Value stack) {
     return none;
   StackOp slice =
       findStack(loop.getSlices()[donor.getArgNumber() - firstSlice]);
-  return slice ? slice.getElements() : none;
+  if (!slice)
+    return none;
+  // What states are made of is read before the iteration that has it.
+  DenseMap<Value, ElementReader> readers = findElementReaders(loop);
+  return llvm::map_to_vector(slice.getElements(), [&](Value element) {
+    return readers.lookup(element).numSlices == 1
+               ? dyn_cast<BlockArgument>(element)
+               : BlockArgument();
+  });
 }
 
 /// Whether result `result` of `kernel` may be written over `argument`.
@@ -261,7 +271,7 @@ findOverwritableOfRows(func::FuncOp kernel) {
   if (findTransfer(kernel))
     return operands;
   // Loops may have thousands of arguments and results.
-  DenseMap<Value, OperandRange> updatedOf;
+  DenseMap<Value, SmallVector<BlockArgument>> updatedOf;
   Operation *terminator = kernel.getBody().front().getTerminator();
   for (auto [result, value] : llvm::enumerate(terminator->getOperands())) {
     if (auto unstack = value.getDefiningOp<UnstackOp>()) {
@@ -270,11 +280,8 @@ findOverwritableOfRows(func::FuncOp kernel) {
       if (known == updatedOf.end())
         known = updatedOf.insert({stack, findUpdated(stack)}).first;
       unsigned element = cast<OpResult>(value).getResultNumber();
-      auto argument = known->second.empty()
-                          ? BlockArgument()
-                          : dyn_cast<BlockArgument>(known->second[element]);
-      if (argument && argument.hasOneUse())
-        operands[result].push_back(argument.getArgNumber());
+      if (!known->second.empty() && known->second[element])
+        operands[result].push_back(known->second[element].getArgNumber());
       continue;
     }
     for (BlockArgument argument : kernel.getArguments())
