@@ -130,22 +130,23 @@ llvm::Error LoopSearch::add(GraphOp graph) {
   return keepClosest(std::move(error), failure);
 }
 
-/// Whether stacks alone are too much for any plan of `copy`. The last level is
-/// planned in any case, and says what is missing.
+/// Whether stacks alone, or what one task needs, are too much for any plan of
+/// `copy`. The last level is planned as long as there is no plan, and says what
+/// is missing; and a copy by how much it does not fit, as bodies may take less.
 bool LoopSearch::isHopeless(GraphOp copy, unsigned level) {
+  bool isBounded = options.budget.kind == BudgetRequest::Kind::Bytes;
+  bool isComparable = best && (isSmallest() || slots.isOnHost(level));
+  if (stored || !(isBounded || isSmallest()))
+    return false;
+  int64_t most = isBounded ? options.budget.bytes
+                 : best    ? best->arenaBytes
+                           : INT64_MAX;
+  if (isComparable && LoopSlots::getMostWorkspace(copy) > most)
+    return true;
   bool mayOffload =
       options.offload && options.linkBandwidth != 0 && options.hostBudget != 0;
-  if (slots.isOnHost(level) && !stored && best &&
-      options.budget.kind == BudgetRequest::Kind::Bytes)
-    return llvm::any_of(copy.getOps<TaskOp>(), [&](TaskOp task) {
-      return int64_t(task.getWorkspace()) > options.budget.bytes;
-    });
-  if (stored || mayOffload || level == slots.getNumLevels())
-    return false;
-  if (isSmallest())
-    return best && slots.getLeastArena(copy) > best->arenaBytes;
-  return options.budget.kind == BudgetRequest::Kind::Bytes &&
-         slots.getLeastArena(copy) > options.budget.bytes;
+  return !mayOffload && (best || level != slots.getNumLevels()) &&
+         !slots.isOnHost(level) && slots.getLeastArena(copy) > most;
 }
 
 /// Plans the copy of a choice.

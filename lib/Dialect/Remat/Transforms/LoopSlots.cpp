@@ -139,44 +139,64 @@ static void nameDecisions(TaskOp task, LoopOp loop,
   }
 }
 
-/// Lets `task`, which runs a loop, run one whose body has a smaller arena.
-llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
-  LoopOp loop = findLoop(task);
-  GraphOp body = findBody(loop);
-  int64_t arena = body.getArenaBytes().value_or(0);
-  bool isPlannedOnce = llvm::none_of(
-      body.getOps<TaskOp>(), [](TaskOp inner) { return inner.isClone(); });
-  if (arena == 0 || !isPlannedOnce)
-    return llvm::Error::success();
-  func::FuncOp kernel = getKernel(task);
-  symbols.insert(kernel);
+/// A copy of `body` with an arena that is smaller by `fewer` bytes, or as small
+/// as it can be. Levels share bodies, so each copy is made once.
+llvm::Expected<LoopSlots::SmallerBody *>
+LoopSlots::makeSmaller(GraphOp body, int64_t fewer, bool mayUseHost) {
+  auto [known, isNew] = smallerBodies.try_emplace({body, fewer, mayUseHost});
+  SmallerBody &made = known->second;
+  if (!isNew)
+    return &made;
   symbols.insert(body);
   GraphOp smaller = takePlan(body.clone());
   SymbolTable(module).insert(smaller, Block::iterator(body));
-  std::vector<TaskDecision> decided;
-  // While a loop moves states of its own, it has the link alone. Else what its
-  // body has on the host is there for one iteration.
-  bool mayUseHost = link && !loop.getHostSlots();
   options.hostBudget = mayUseHost ? link->budget : 0;
   options.loopLinkBandwidth = mayUseHost ? link->bytesPerSecond : 0;
   PlanOptions within = options;
   within.budget = {planning::BudgetRequest::Kind::Smallest};
+  int64_t arena = body.getArenaBytes().value_or(0);
   if (fewer < arena) {
     PlanOptions exact = options;
     exact.budget = {planning::BudgetRequest::Kind::Bytes, arena - fewer};
-    llvm::consumeError(planGraph(smaller, exact, nullptr, decided));
+    llvm::consumeError(planGraph(smaller, exact, nullptr, made.decisions));
   }
   if (!smaller.isPlanned())
-    if (llvm::Error error = planGraph(smaller, within, nullptr, decided)) {
+    if (llvm::Error error =
+            planGraph(smaller, within, nullptr, made.decisions)) {
       smaller.erase();
-      return error;
+      smallerBodies.erase(known);
+      return std::move(error);
     }
   // Numbers are those of tasks in the body, not in the step.
-  for (TaskDecision &decision : decided)
+  for (TaskDecision &decision : made.decisions)
     decision.body = smaller.getName().str();
   symbols.insert(smaller);
-  if (failed(reassignBuffers(smaller, module)) || failed(placeGraph(smaller)))
+  if (failed(reassignBuffers(smaller, module)) || failed(placeGraph(smaller))) {
+    smallerBodies.erase(known);
     return llvm::createStringError("a loop's body cannot be placed");
+  }
+  made.graph = smaller;
+  return &made;
+}
+
+/// Lets `task`, which runs a loop, run one whose body has a smaller arena.
+llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
+  LoopOp loop = findLoop(task);
+  GraphOp body = findBody(loop);
+  bool isPlannedOnce = llvm::none_of(
+      body.getOps<TaskOp>(), [](TaskOp inner) { return inner.isClone(); });
+  if (body.getArenaBytes().value_or(0) == 0 || !isPlannedOnce)
+    return llvm::Error::success();
+  func::FuncOp kernel = getKernel(task);
+  symbols.insert(kernel);
+  // While a loop moves states of its own, it has the link alone. Else what its
+  // body has on the host is there for one iteration.
+  bool mayUseHost = link && !loop.getHostSlots();
+  llvm::Expected<SmallerBody *> made = makeSmaller(body, fewer, mayUseHost);
+  if (!made)
+    return made.takeError();
+  GraphOp smaller = (*made)->graph;
+  std::vector<TaskDecision> decided = (*made)->decisions;
   // Names do not depend on which copies were made before.
   SymbolTable table(module);
   std::string name =
@@ -328,6 +348,13 @@ llvm::Expected<GraphOp> LoopSlots::getWhole() {
     if (llvm::Error error = make({}).moveInto(whole))
       return std::move(error);
   return whole;
+}
+
+int64_t LoopSlots::getMostWorkspace(GraphOp copy) {
+  int64_t most = 0;
+  for (auto task : copy.getOps<TaskOp>())
+    most = std::max(most, int64_t(task.getWorkspace()));
+  return most;
 }
 
 int64_t LoopSlots::countLeastArena(GraphOp copy) {

@@ -86,9 +86,20 @@ public:
   /// Bytes of the arena that a copy takes whatever its plan is, if nothing is
   /// offloaded: stacks that are live together.
   int64_t getLeastArena(GraphOp copy) const { return leastArenas.lookup(copy); }
+  /// The same for any plan: the most scratch bytes that a task has, as those of
+  /// a loop are its checkpoints and what an iteration needs.
+  static int64_t getMostWorkspace(GraphOp copy);
 
 private:
+  /// A body that was planned within less, and what was decided in it.
+  struct SmallerBody {
+    GraphOp graph;
+    std::vector<TaskDecision> decisions;
+  };
+
   int64_t countLeastArena(GraphOp copy);
+  llvm::Expected<SmallerBody *> makeSmaller(GraphOp body, int64_t fewer,
+                                            bool mayUseHost);
   llvm::Error replan(TaskOp task, int64_t fewer);
   llvm::DenseSet<int64_t> split(GraphOp copy, int64_t late);
   llvm::Error thin(GraphOp copy, unsigned level,
@@ -114,6 +125,9 @@ private:
   llvm::SmallVector<GraphOp> copies;
   std::vector<TaskDecision> decisions;
   MadeBodies bodies;
+  /// By the body, by how many bytes less, and whether it may use the host.
+  std::map<std::tuple<mlir::Operation *, int64_t, bool>, SmallerBody>
+      smallerBodies;
   /// What may be unused at the end.
   llvm::SetVector<mlir::Operation *> symbols;
 };
