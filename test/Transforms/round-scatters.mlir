@@ -68,4 +68,79 @@ func.func @column(%rows: tensor<64x40xi64>, %g: tensor<64x40xf32>) -> tensor<500
   } -> tensor<500x40xbf16>
   return %n : tensor<500x40xbf16>
 }
+
+// A reader may do more with what it rounds, and there may be several.
+// CHECK-LABEL: func.func @tied(
+// CHECK: %[[S:.*]] = remat.scatter {{.*}} outs(%{{.*}} : tensor<500x40xbf16>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[S]] : tensor<500x40xbf16>, tensor<500x40xbf16>)
+// CHECK-NEXT: ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: bf16):
+// CHECK-NEXT: arith.addf %[[A]], %[[B]] : bf16
+// CHECK: return %{{.*}}, %[[S]] : tensor<500x40xbf16>, tensor<500x40xbf16>
+func.func @tied(%rows: tensor<64xi64>, %g: tensor<64x40xf32>, %other: tensor<500x40xbf16>) -> (tensor<500x40xbf16>, tensor<500x40xbf16>) {
+  %zero = arith.constant dense<0.0> : tensor<500x40xf32>
+  %s = remat.scatter {indexing_maps = [#row, #id], sizes = array<i64: 64, 40>} ins(%rows, %g : tensor<64xi64>, tensor<64x40xf32>) outs(%zero : tensor<500x40xf32>) {
+  ^bb0(%i: index, %j: index, %row: i64, %v: f32):
+    %r = arith.index_cast %row : i64 to index
+    remat.yield %r, %j, %v : index, index, f32
+  } -> tensor<500x40xf32>
+  %e = tensor.empty() : tensor<500x40xbf16>
+  %n = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%other, %s : tensor<500x40xbf16>, tensor<500x40xf32>) outs(%e : tensor<500x40xbf16>) {
+  ^bb0(%o: bf16, %x: f32, %out: bf16):
+    %t = arith.truncf %x : f32 to bf16
+    %a = arith.addf %o, %t : bf16
+    linalg.yield %a : bf16
+  } -> tensor<500x40xbf16>
+  %m = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<500x40xf32>) outs(%e : tensor<500x40xbf16>) {
+  ^bb0(%x: f32, %out: bf16):
+    %t = arith.truncf %x : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<500x40xbf16>
+  return %n, %m : tensor<500x40xbf16>, tensor<500x40xbf16>
+}
+
+// Readers that round to different types, or read the sums beside rounding them,
+// get the sums.
+// CHECK-LABEL: func.func @types(
+// CHECK: remat.scatter {{.*}} outs(%{{.*}} : tensor<500x40xf32>)
+func.func @types(%rows: tensor<64xi64>, %g: tensor<64x40xf32>) -> (tensor<500x40xbf16>, tensor<500x40xf16>) {
+  %zero = arith.constant dense<0.0> : tensor<500x40xf32>
+  %s = remat.scatter {indexing_maps = [#row, #id], sizes = array<i64: 64, 40>} ins(%rows, %g : tensor<64xi64>, tensor<64x40xf32>) outs(%zero : tensor<500x40xf32>) {
+  ^bb0(%i: index, %j: index, %row: i64, %v: f32):
+    %r = arith.index_cast %row : i64 to index
+    remat.yield %r, %j, %v : index, index, f32
+  } -> tensor<500x40xf32>
+  %e = tensor.empty() : tensor<500x40xbf16>
+  %f = tensor.empty() : tensor<500x40xf16>
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<500x40xf32>) outs(%e : tensor<500x40xbf16>) {
+  ^bb0(%x: f32, %out: bf16):
+    %t = arith.truncf %x : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<500x40xbf16>
+  %m = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<500x40xf32>) outs(%f : tensor<500x40xf16>) {
+  ^bb0(%x: f32, %out: f16):
+    %t = arith.truncf %x : f32 to f16
+    linalg.yield %t : f16
+  } -> tensor<500x40xf16>
+  return %n, %m : tensor<500x40xbf16>, tensor<500x40xf16>
+}
+
+// CHECK-LABEL: func.func @whole(
+// CHECK: remat.scatter {{.*}} outs(%{{.*}} : tensor<500x40xf32>)
+func.func @whole(%rows: tensor<64xi64>, %g: tensor<64x40xf32>) -> tensor<500x40xf32> {
+  %zero = arith.constant dense<0.0> : tensor<500x40xf32>
+  %s = remat.scatter {indexing_maps = [#row, #id], sizes = array<i64: 64, 40>} ins(%rows, %g : tensor<64xi64>, tensor<64x40xf32>) outs(%zero : tensor<500x40xf32>) {
+  ^bb0(%i: index, %j: index, %row: i64, %v: f32):
+    %r = arith.index_cast %row : i64 to index
+    remat.yield %r, %j, %v : index, index, f32
+  } -> tensor<500x40xf32>
+  %e = tensor.empty() : tensor<500x40xf32>
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<500x40xf32>) outs(%e : tensor<500x40xf32>) {
+  ^bb0(%x: f32, %out: f32):
+    %t = arith.truncf %x : f32 to bf16
+    %w = arith.extf %t : bf16 to f32
+    %d = arith.subf %x, %w : f32
+    linalg.yield %d : f32
+  } -> tensor<500x40xf32>
+  return %n : tensor<500x40xf32>
+}
 }

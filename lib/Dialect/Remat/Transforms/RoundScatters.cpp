@@ -10,7 +10,6 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
-#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
 #include "remat/Utils/ScatterRows.h"
 #include "remat/Utils/Structured.h"
@@ -27,43 +26,80 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-/// The operation that rounds what `scatter` makes and is alone to read it, or
-/// null.
-static linalg::GenericOp findRounding(ScatterOp scatter) {
-  Value sums = scatter.getResult();
-  if (!sums || !sums.hasOneUse() || isTagged(sums) ||
-      scatter->hasAttr(RematDialect::policyAttrName) ||
-      !isZeroTensor(scatter.getInit()))
-    return nullptr;
-  auto rounding = dyn_cast<linalg::GenericOp>(*sums.user_begin());
-  if (!rounding || rounding->getBlock() != scatter->getBlock() ||
-      rounding->hasAttr(RematDialect::policyAttrName) ||
-      rounding.getNumDpsInputs() != 1 || rounding.getNumDpsInits() != 1 ||
-      rounding.getDpsInputs()[0] != sums ||
-      rounding.getNumReductionLoops() != 0 ||
-      !llvm::all_of(rounding.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isIdentity(); }))
-    return nullptr;
-  Block &body = *rounding.getBody();
-  auto truncation =
-      body.getTerminator()->getOperand(0).getDefiningOp<arith::TruncFOp>();
-  return truncation && truncation.getIn() == body.getArgument(0)
-             ? rounding
-             : linalg::GenericOp();
+/// What the body of `reader` makes of its operand `operand` if that is nothing
+/// but to round it: the operations that do, all to one type.
+static SmallVector<arith::TruncFOp> findRoundings(linalg::GenericOp reader,
+                                                  OpOperand &operand) {
+  SmallVector<arith::TruncFOp> roundings;
+  if (!reader.isDpsInput(&operand))
+    return roundings;
+  for (Operation *user : reader.getMatchingBlockArgument(&operand).getUsers()) {
+    auto rounding = dyn_cast<arith::TruncFOp>(user);
+    if (!rounding ||
+        (!roundings.empty() && rounding.getType() != roundings[0].getType()))
+      return {};
+    roundings.push_back(rounding);
+  }
+  return roundings;
 }
 
-static void rewrite(ScatterOp scatter, linalg::GenericOp rounding) {
-  OpBuilder builder(rounding);
-  auto type = cast<RankedTensorType>(rounding->getResult(0).getType());
-  Value zeros = createZeros(builder, scatter.getLoc(), type);
-  auto rounded = ScatterOp::create(
-      builder, scatter.getLoc(), TypeRange(type), scatter.getInputs(), zeros,
+/// Whether `op` is nothing but its only input.
+static bool isIdentity(linalg::GenericOp op) {
+  return op.getNumDpsInputs() == 1 && op->getNumResults() == 1 &&
+         op.getNumReductionLoops() == 0 &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); }) &&
+         op.getBody()->getTerminator()->getOperand(0) ==
+             op.getBody()->getArgument(0);
+}
+
+/// The type that all readers of what `scatter` makes round it to, or null.
+static Type findRoundedType(ScatterOp scatter) {
+  Value sums = scatter.getResult();
+  if (!sums || sums.use_empty() || isTagged(sums) ||
+      scatter->hasAttr(RematDialect::policyAttrName) ||
+      !isZeroTensor(scatter.getInit()))
+    return {};
+  Type type;
+  for (OpOperand &use : sums.getUses()) {
+    auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!reader || reader->getBlock() != scatter->getBlock() ||
+        reader->hasAttr(RematDialect::policyAttrName))
+      return {};
+    SmallVector<arith::TruncFOp> roundings = findRoundings(reader, use);
+    if (roundings.empty() || (type && type != roundings[0].getType()))
+      return {};
+    type = roundings[0].getType();
+  }
+  return type;
+}
+
+/// Lets `scatter` make elements of `type`, and its readers read them.
+static void rewrite(ScatterOp scatter, Type type) {
+  OpBuilder builder(scatter);
+  auto rounded =
+      cast<RankedTensorType>(scatter.getResult().getType()).clone(type);
+  Value zeros = createZeros(builder, scatter.getLoc(), rounded);
+  auto narrow = ScatterOp::create(
+      builder, scatter.getLoc(), TypeRange(rounded), scatter.getInputs(), zeros,
       scatter.getIndexingMaps(), scatter.getSizes());
-  rounded->setDiscardableAttrs(scatter->getDiscardableAttrDictionary());
-  copyBackward(rounding, rounded);
-  rounded.getBody().takeBody(scatter.getBody());
-  rounding->replaceAllUsesWith(rounded->getResults());
-  rounding->erase();
+  narrow->setDiscardableAttrs(scatter->getDiscardableAttrDictionary());
+  narrow.getBody().takeBody(scatter.getBody());
+  for (OpOperand &use : llvm::make_early_inc_range(scatter->getUses())) {
+    auto reader = cast<linalg::GenericOp>(use.getOwner());
+    SmallVector<arith::TruncFOp> roundings = findRoundings(reader, use);
+    BlockArgument element = reader.getMatchingBlockArgument(&use);
+    use.set(narrow.getResult());
+    element.setType(type);
+    for (arith::TruncFOp rounding : roundings) {
+      rounding->replaceAllUsesWith(ValueRange(element));
+      rounding->erase();
+    }
+    if (isIdentity(reader)) {
+      reader->replaceAllUsesWith(ValueRange(narrow.getResult()));
+      reader->erase();
+    }
+  }
   scatter->erase();
 }
 
@@ -76,9 +112,9 @@ struct RoundScatters
     SmallVector<ScatterOp> scatters;
     getOperation().walk([&](ScatterOp op) { scatters.push_back(op); });
     for (ScatterOp scatter : scatters)
-      if (linalg::GenericOp rounding = findRounding(scatter);
-          rounding && findScatterRows(scatter))
-        rewrite(scatter, rounding);
+      if (Type type = findRoundedType(scatter);
+          type && findScatterRows(scatter))
+        rewrite(scatter, type);
   }
 };
 } // namespace

@@ -200,11 +200,12 @@ def RoundScattersPass
   let summary = "Let a scatter round what is read rounded only";
   let description = [{
     The gradient of a table of f16 or bf16 is a scatter in f32 that is rounded
-    in the end. Where the rounding is all that reads the scatter, and the
-    scatter starts from zeros, this pass makes it a scatter whose result has the
-    type that is rounded to, while its sums stay in f32: the kernel makes the
-    sums of a few rows at a time, rounds them, and never has the table in f32.
-    No bit changes.
+    in the end. Where all that reads the scatter rounds it, and the scatter
+    starts from zeros, this pass makes it a scatter whose result has the type
+    that is rounded to, while its sums stay in f32: the kernel makes the sums of
+    a few rows at a time, rounds them, and never has the table in f32. A reader
+    may do more with what it rounds: the gradient of a table that is multiplied
+    with, too, is the sum of both. No bit changes.
 
     That is for the target `cpu`, where one dimension of the result is computed
     and the others are those of the points, and where looking at all points for
