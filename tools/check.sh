@@ -198,6 +198,7 @@ sanitizers() {
     remat-reference remat-run remat-run-step remat-test-opt
   # What users poison does not count, all else does; test/lit.cfg.py says why.
   export ASAN_OPTIONS=allow_user_poisoning=0:detect_stack_use_after_return=1
+  export LSAN_OPTIONS=suppressions=$PWD/test/leaks.supp:print_suppressions=0
   export UBSAN_OPTIONS=print_stacktrace=1
   local failed=0 shard tests=build-asan/bin
   "$tests/RuntimeTests" --gtest_brief=1 || failed=1
@@ -211,7 +212,8 @@ sanitizers() {
     --filter='(AutoDiff|Cost|Dialect|Import|Planning|Target|Transforms)/' \
     --filter-out='clock|many-readers|recompute-depth' || failed=1
   if [ $failed = 1 ]; then
-    echo "run by hand with ASAN_OPTIONS=$ASAN_OPTIONS UBSAN_OPTIONS=$UBSAN_OPTIONS" >&2
+    echo "run by hand with ASAN_OPTIONS=$ASAN_OPTIONS LSAN_OPTIONS=$LSAN_OPTIONS" \
+      "UBSAN_OPTIONS=$UBSAN_OPTIONS" >&2
   fi
   return $failed
 }
