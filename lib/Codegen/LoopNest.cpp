@@ -9,6 +9,7 @@
 #include "Tuning.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/ReductionOrder.h"
 #include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -210,7 +211,8 @@ int64_t LoopNest::bodyCost() const {
   return cost;
 }
 
-/// Sorts the loops so that strides fall, whatever order the op had.
+/// Sorts the loops so that strides fall, whatever order the op had; reductions
+/// that are not free to be reordered follow each other as before.
 static void sortLoops(LoopNest &nest) {
   SmallVector<unsigned> order =
       llvm::to_vector(llvm::seq<unsigned>(0, nest.loops.size()));
@@ -222,6 +224,9 @@ static void sortLoops(LoopNest &nest) {
   };
   llvm::stable_sort(
       order, [&](unsigned a, unsigned b) { return weight(a) > weight(b); });
+  if (nest.isOrdered)
+    keepReductionOrder(
+        order, [&](unsigned loop) { return nest.loops[loop].isReduction; });
   auto permute = [&](auto &list) {
     auto old = list;
     for (auto [to, from] : llvm::enumerate(order))
@@ -292,6 +297,7 @@ FailureOr<LoopNest> remat::codegen::makeLoopNest(linalg::GenericOp op,
   LoopNest nest;
   nest.op = op;
   nest.body = op.getBody();
+  nest.isOrdered = hasOrderedReductions(op);
   SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
   for (auto [dim, size] : llvm::enumerate(op.getStaticLoopRanges())) {
     if (ShapedType::isDynamic(size))

@@ -6,29 +6,15 @@
 
 #include "remat/Codegen/Reduction.h"
 
+#include "remat/Utils/ReductionOrder.h"
+
 using namespace mlir;
+using namespace remat;
 using namespace remat::codegen;
 
 Block::BlockArgListType
 remat::codegen::getOutputArguments(const LoopNest &nest) {
   return nest.body->getArguments().drop_front(nest.inputs.size());
-}
-
-/// The op that yields the new value of an output from the old one and a value
-/// that does not depend on it, if such ops may be reordered.
-static Operation *findCombiner(const LoopNest &nest, unsigned output) {
-  BlockArgument old = getOutputArguments(nest)[output];
-  Value result = nest.body->getTerminator()->getOperand(output);
-  Operation *op = result.getDefiningOp();
-  if (!op || op->getBlock() != nest.body || op->getNumOperands() != 2 ||
-      !old.hasOneUse() || *old.user_begin() != op || !result.hasOneUse())
-    return nullptr;
-  return isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp,
-             arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
-             arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
-             arith::MinUIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op)
-             ? op
-             : nullptr;
 }
 
 SmallVector<Accumulator>
@@ -49,9 +35,10 @@ remat::codegen::findAccumulators(const LoopNest &nest) {
       invariant = invariant && (!loop.isReduction || coefficient == 0);
     if (!invariant)
       continue;
-    Accumulator accumulator{static_cast<unsigned>(number),
-                            findCombiner(nest, number), access.elementType,
-                            Value()};
+    Accumulator accumulator{
+        static_cast<unsigned>(number),
+        findCombiner(*nest.body, getOutputArguments(nest)[number], number),
+        access.elementType, Value()};
     auto type = dyn_cast<FloatType>(access.elementType);
     if (type && isa_and_nonnull<arith::AddFOp>(accumulator.combiner)) {
       MLIRContext *context = type.getContext();

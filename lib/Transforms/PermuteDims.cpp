@@ -13,6 +13,7 @@
 #include "PermuteDims.h"
 
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/ReductionOrder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -178,8 +179,13 @@ linalg::GenericOp Permuter::sortLoops(linalg::GenericOp op,
     addLoops(op.getIndexingMapsArray()[leading->getOperandNumber()], loops);
   for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
     loops.insert(loop);
+  SmallVector<unsigned> order = loops.takeVector();
+  if (hasOrderedReductions(op))
+    keepReductionOrder(order, [&](unsigned loop) {
+      return linalg::isReductionIterator(op.getIteratorTypesArray()[loop]);
+    });
   FailureOr<linalg::GenericOp> sorted =
-      linalg::interchangeGenericOp(rewriter, op, loops.getArrayRef());
+      linalg::interchangeGenericOp(rewriter, op, order);
   return succeeded(sorted) ? *sorted : op;
 }
 

@@ -28,3 +28,18 @@ func.func @body(%x: tensor<4xf32>, %p: tensor<4xi1>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %empty = tensor.empty() : tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    // expected-error@+1 {{has a value of type 'f8E5M2', whose elements remat does not compute with, expected f16, bf16, f32 or f64}}
+    %1 = arith.truncf %a : f32 to f8E5M2
+    // expected-error@+1 {{has a value of type 'f8E5M2'}}
+    %2 = arith.extf %1 : f8E5M2 to f32
+    linalg.yield %2 : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -29,12 +29,13 @@ rm -f "$keep/failed"
   run tables $((share / 16)) "$build/bin/RuntimeFuzz"
   # Where JAX is installed.
   if python3 -c 'import jax' 2>/dev/null; then
-    run stablehlo $((share / 16)) python3 "$fuzz/stablehlo.py" "$build/bin" --count=1000000
+    run stablehlo $((share / 32)) python3 "$fuzz/stablehlo.py" "$build/bin" --count=1000000
+    run attributes $((share / 32)) python3 "$fuzz/stablehlo_raw.py" "$build/bin" --count=1000000
   fi
 } &
 wait
 
-for name in programs loops derivatives mutate planning damage tables stablehlo; do
+for name in programs loops derivatives mutate planning damage tables stablehlo attributes; do
   if [ -e "$keep/$name.log" ]; then tail -n 1 "$keep/$name.log"; fi
 done
 if [ -e "$keep/failed" ]; then

@@ -349,6 +349,20 @@ def pooling_gradient(draw, rng):
 
 
 @case
+def tied_windows(draw, rng):
+    """Gradients of a maximum that several elements of a window have, as zeros behind a ReLU are."""
+    x = np.round(normal(rng, [draw.randint(3, 5) for _ in range(3)]))
+    windows = [[draw.randint(1, 4) for _ in range(3)] for _ in range(3)]
+    paddings = [[(draw.randint(0, w - 1), draw.randint(0, w - 1)) for w in window] for window in windows]
+
+    def pool(x, window, padding, start, reduce):
+        return jnp.sum(jnp.sin(3 * lax.reduce_window(x, start, reduce, window, (1, 2, 1), padding)))
+
+    return lambda x: [jax.grad(pool)(x, window, padding, start, reduce) for window, padding in zip(windows, paddings)
+                      for start, reduce in ((-jnp.inf, lax.max), (jnp.inf, lax.min))], [x], {"gradient": False}
+
+
+@case
 def cumulative(draw, rng):
     x = normal(rng, (draw.randint(1, 20), draw.randint(1, 5)))
     return lambda x: [jnp.cumsum(x, 0), jnp.cumprod(x, 0), lax.cummax(x, 0), lax.cummin(x, 1), lax.cumlogsumexp(x, 0),

@@ -81,6 +81,8 @@ struct LoopNest {
   /// Different points write one element in a way that a reduction is not, so
   /// the loops run in order and on one thread.
   bool sequential = false;
+  /// Reductions are done in the order of their loops, as they do not combine.
+  bool isOrdered = false;
   bool isEmpty() const;
   /// Units of one addition that the body takes.
   int64_t bodyCost() const;

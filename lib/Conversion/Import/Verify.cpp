@@ -57,6 +57,29 @@ static bool hasBody(Operation *op) {
   return isa<linalg::LinalgOp, tensor::PadOp, ScatterOp>(op);
 }
 
+/// Whether there are computations with elements of `type`: of the
+/// floating-point types, f8 and such have none.
+static bool isComputable(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (auto complex = dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
+  return !isa<FloatType>(element) || element.isF16() || element.isBF16() ||
+         element.isF32() || element.isF64();
+}
+
+/// Refuses what `op` reads or makes.
+static LogicalResult verifyElements(Operation *op) {
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (!isComputable(type))
+        return op->emitOpError("has a value of type ")
+               << type
+               << ", whose elements remat does not compute with, expected f16, "
+                  "bf16, f32 or f64";
+  return success();
+}
+
 namespace {
 struct ImportVerify : public remat::impl::ImportVerifyPassBase<ImportVerify> {
   void runOnOperation() override {
@@ -64,6 +87,10 @@ struct ImportVerify : public remat::impl::ImportVerifyPassBase<ImportVerify> {
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op == function)
         return WalkResult::advance();
+      if (failed(verifyElements(op))) {
+        signalPassFailure();
+        return WalkResult::skip();
+      }
       if (hasBody(op->getParentOp())) {
         if (!isBodyOp(op)) {
           op->emitOpError("is not supported in the body of '")

@@ -70,8 +70,15 @@ void NestEmitter::chooseLoops() {
   auto isOutside = [&](unsigned loop) {
     return nest.loops[loop].isOpen() || nest.loops[loop].begin;
   };
+  // Of reductions that have an order, only the last may be inside of the
+  // others.
+  auto hasOthersInside = [&](unsigned loop) {
+    return nest.isOrdered && nest.loops[loop].isReduction &&
+           llvm::any_of(ArrayRef(nest.loops).drop_front(loop + 1),
+                        [](const Loop &next) { return next.isReduction; });
+  };
   for (unsigned loop = 0; loop < nest.loops.size(); ++loop) {
-    if (isOutside(loop))
+    if (isOutside(loop) || hasOthersInside(loop))
       continue;
     int64_t cost = getInnerCost(loop);
     if (inner < 0 || cost <= best) {

@@ -411,3 +411,20 @@ func.func @main(%q: tensor<2x3x5xf32>, %v: tensor<2x3x2xf32>, %m: tensor<2x3xf32
   %0 = "tm_tensor.attention"(%q, %q, %v, %m, %v) : (tensor<2x3x5xf32>, tensor<2x3x5xf32>, tensor<2x3x2xf32>, tensor<2x3xf32>, tensor<2x3x2xf32>) -> tensor<2x3x2xf32>
   return %0 : tensor<2x3x2xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'stablehlo.convert' op is not supported for elements of type 'f8E4M3FN', expected f16, bf16, f32 or f64; 'stablehlo.reduce_precision' (jax.lax.reduce_precision) rounds to fewer bits}}
+  %0 = "stablehlo.convert"(%x) : (tensor<4xf32>) -> tensor<4xf8E4M3FN>
+  %1 = "stablehlo.convert"(%0) : (tensor<4xf8E4M3FN>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'chlo.zeta' op is not supported: remat knows most operations of CHLO that JAX writes; 'remat.jax.export' knows the others, too}}
+  %0 = "chlo.zeta"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

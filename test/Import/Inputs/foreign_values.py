@@ -1,7 +1,9 @@
-"""Runs a program that says in comments what it is given and what it returns: foreign_values.py RUN MODEL FOLDER.
+"""Runs a program that says in comments what it is given and what it returns:
+foreign_values.py RUN MODEL FOLDER [OPTION ...].
 
 A comment `// arg 0 f8 2x3: 1.0 ...` has the elements of argument 0, and so do `cotangent`, `result` and `gradient`.
-RUN is the command of remat-run. Results and gradients may differ by `// tolerance X` of the largest element."""
+RUN is the command of remat-run, which gets the options. Results and gradients may differ by `// tolerance X` of the
+largest element."""
 
 import math
 import os
@@ -47,7 +49,7 @@ def is_close(got, wanted, tolerance, exact):
 
 
 def main():
-    run, model, folder = sys.argv[1:]
+    run, model, folder, *options = sys.argv[1:]
     os.makedirs(folder + "/in", exist_ok=True)
     text = open(model).read()
     tolerance = float(re.search(r"^// tolerance (.*)$", text, re.MULTILINE).group(1))
@@ -61,7 +63,7 @@ def main():
             wanted.append((kind, number, dtype, values))
     gradients = any(kind == "gradient" for kind, *_ in wanted)
     subprocess.run([run, model, "--inputs=" + folder + "/in", "--outputs=" + folder + "/out", "--threads=1",
-                    "--effort=0.01", "--emit=forward" + (",vjp" if gradients else "")], check=True,
+                    "--effort=0.01", "--emit=forward" + (",vjp" if gradients else ""), *options], check=True,
                    stdout=subprocess.DEVNULL)
     for kind, number, dtype, values in wanted:
         got = read(f"{folder}/out/{'vjp' if kind == 'gradient' else kind}{number}.npy")

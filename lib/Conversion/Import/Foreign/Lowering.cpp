@@ -212,8 +212,17 @@ std::optional<int64_t> Lowering::findInteger(Value value) {
 static bool isElement(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return integer.getWidth() > 0 && integer.getWidth() <= 64;
-  auto complex = dyn_cast<ComplexType>(type);
-  return isa<FloatType>(complex ? complex.getElementType() : type);
+  if (auto complex = dyn_cast<ComplexType>(type))
+    type = complex.getElementType();
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64();
+}
+
+/// What to do instead of computing with elements of `type`.
+static StringRef getTypeAdvice(Type type) {
+  return isa<FloatType>(type)
+             ? ", expected f16, bf16, f32 or f64; 'stablehlo.reduce_precision' "
+               "(jax.lax.reduce_precision) rounds to fewer bits"
+             : "";
 }
 
 LogicalResult Lowering::checkType(Operation *op, Type type,
@@ -233,7 +242,7 @@ LogicalResult Lowering::checkType(Operation *op, Type type,
   }
   if (!isElement(tensor.getElementType()))
     return op->emitOpError("is not supported for elements of type ")
-           << tensor.getElementType();
+           << tensor.getElementType() << getTypeAdvice(tensor.getElementType());
   if (scalars && tensor.getNumElements() != 1)
     return op->emitOpError("works on a tensor of type ")
            << type << " in a body of scalars";
@@ -368,8 +377,8 @@ LogicalResult Lowering::lowerOp(Operation *op) {
                 .Case("stablehlo", "most of StableHLO, but neither operations "
                                    "on several devices nor those of dynamic "
                                    "shape; compute it by other operations")
-                .Case("chlo", "the operations of CHLO that JAX writes; "
-                              "compute it by other operations")
+                .Case("chlo", "most operations of CHLO that JAX writes; "
+                              "'remat.jax.export' knows the others, too")
                 .Case("tm_tensor", "attention, scan, scatter, sort and topk of "
                                    "tm_tensor")
                 .Default("no such operation");
