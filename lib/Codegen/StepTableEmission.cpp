@@ -216,12 +216,6 @@ FailureOr<uint32_t> TableEmitter::addLoop(LoopOp loop) {
     record.advance_slices = loop.getStateSlices().size();
     record.slots = *loop.getSlots();
     record.host_slots = loop.getHostSlots().value_or(0);
-    if (record.host_slots != 0 && getTargetFacts(graph).getName() != "cpu") {
-      loop.emitOpError("keeps states in host memory in a step for '")
-          << getTargetFacts(graph).getName()
-          << "', expected all in the arena: plan it for this target";
-      return failure();
-    }
     record.period = loop.getPeriod().value_or(0);
   }
   return table.addLoop(record, findLists(loop));

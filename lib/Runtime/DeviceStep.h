@@ -16,6 +16,7 @@
 #include "remat/Runtime/DeviceCode.h"
 #include "remat/Runtime/Runtime.h"
 
+#include <array>
 #include <memory>
 
 namespace remat {
@@ -128,6 +129,17 @@ public:
                     std::string &error) = 0;
   virtual bool fill(void *data, unsigned char value, uint64_t bytes,
                     std::string &error) = 0;
+
+  /// Beside the computation: a copy to or from memory of the host that begins
+  /// when the entries so far and the copies `after` have ended, those in its
+  /// direction, too. `number` says which it is, from 1 on; 0 is none. False
+  /// with a message on failure.
+  virtual bool copyBeside(void *to, const void *from, uint64_t bytes,
+                          bool isToHost, std::array<uint64_t, 2> after,
+                          uint64_t &number, std::string &error) = 0;
+  /// Lets what the computation's stream gets from now on wait for the copy of
+  /// this number; false with a message on failure.
+  virtual bool waitBeside(uint64_t number, std::string &error) = 0;
 
   /// Waits for what the computation's stream has, then for the copy; false with
   /// a message on failure. Not in a run that may be recorded.

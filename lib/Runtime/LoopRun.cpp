@@ -20,7 +20,9 @@
 #include "remat/Schedules/Revolve.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <optional>
 
 using namespace remat;
 
@@ -42,8 +44,10 @@ remat_status remat_step::loadBodies(const remat_step_options &options,
   bool hasHostSlots =
       std::any_of(table.loops.begin(), table.loops.end(),
                   [](const remat_loop &loop) { return loop.host_slots > 0; });
-  return hasHostSlots && !loopCopies.start(message) ? REMAT_OUT_OF_MEMORY
-                                                    : REMAT_OK;
+  // A device copies by itself.
+  return hasHostSlots && !device && !loopCopies.start(message)
+             ? REMAT_OUT_OF_MEMORY
+             : REMAT_OK;
 }
 
 /// How many numbers say how often the bodies ran that this step's entries have.
@@ -136,6 +140,55 @@ void remat_step::placeArena(void *memory, void *hosts) {
   for (const Supplied &place : placed)
     pointers[place.pointer] = address(table.buffers[place.buffer]);
 }
+
+namespace {
+/// Copies of a loop's states to the host and back, beside what iterations
+/// compute: of a thread, which makes one after the other, or of the device.
+class StateCopies {
+public:
+  /// Of a thread without a `device`. Failures are said in `error`.
+  StateCopies(CopyQueue &queue, DeviceStep *device, std::string &error)
+      : device(device), error(error) {
+    if (!device)
+      run.emplace(queue);
+  }
+
+  /// Passes a copy on, which begins behind the copies `after`. `number` says
+  /// which it is; 0 is none.
+  remat_status copy(char *to, const char *from, uint64_t bytes, bool isToHost,
+                    std::array<uint64_t, 2> after, uint64_t &number) {
+    if (run)
+      number = run->copy(from, to, bytes);
+    else if (!device->copyBeside(to, from, bytes, isToHost, after, number,
+                                 error))
+      return REMAT_DEVICE_ERROR;
+    last[isToHost] = number;
+    return REMAT_OK;
+  }
+  /// Lets what is computed from now on wait for a copy.
+  remat_status wait(uint64_t number) {
+    if (run)
+      run->wait(number);
+    else if (!device->waitBeside(number, error))
+      return REMAT_DEVICE_ERROR;
+    return REMAT_OK;
+  }
+  /// The same for all copies.
+  remat_status waitForAll() {
+    for (uint64_t number : last)
+      if (remat_status status = wait(number))
+        return status;
+    return REMAT_OK;
+  }
+
+private:
+  DeviceStep *device;
+  std::string &error;
+  /// Whatever ends the loop, no copy is left behind.
+  std::optional<CopyQueue::Run> run;
+  uint64_t last[2] = {};
+};
+} // namespace
 
 /// One run of an entry that is a loop. Positions of iterations count down to
 /// 0; an advance runs from position 0 on. Where the body says when the loop
@@ -430,12 +483,13 @@ remat_status LoopRunner::runReversal() {
   auto stageAt = [&](unsigned stage) {
     return workspace + parts.stages + stage * parts.slotBytes;
   };
-  // The last copy to or from each stage, and that in which the states are.
+  // The last copy to or from each stage and to each slot, and the stage in
+  // which the states are.
   uint64_t copies[2] = {};
+  std::vector<uint64_t> offloads(static_cast<size_t>(loop.host_slots) + 1);
   unsigned stage = 0;
   char *base = nullptr;
-  // Whatever ends this function, no copy is left behind.
-  CopyQueue::Run run(step.loopCopies);
+  StateCopies moving(step.loopCopies, step.device, step.error);
   LoopReversal reversal(segments, std::min(loop.host_slots + 1, segments));
   LoopAction action, ahead;
   for (bool hasMore = reversal.next(action, cutOfRevolve); hasMore;
@@ -444,30 +498,37 @@ remat_status LoopRunner::runReversal() {
     hasMore = reversal.next(ahead, cutOfRevolve);
     remat_status status = REMAT_OK;
     if (action.kind == LoopActionKind::Store && slot > 0) {
-      copies[stage] = run.copy(base, placeOf(slot), parts.slotBytes);
+      status =
+          moving.copy(placeOf(slot), base, parts.slotBytes, /*isToHost=*/true,
+                      {copies[stage], 0}, copies[stage]);
+      offloads[static_cast<size_t>(slot)] = copies[stage];
       step.stats.offloaded_bytes += parts.slotBytes;
     } else if (action.kind == LoopActionKind::Restore) {
       base = slot == 0 ? nullptr : stageAt(stage);
-      run.wait(copies[stage]);
+      status = moving.wait(copies[stage]);
       haveStates(base);
     } else if (action.kind == LoopActionKind::Advance) {
       stage ^= 1;
       base = stageAt(stage);
-      run.wait(copies[stage]);
-      status = advance(action.from * period, action.to * period, base);
+      status = moving.wait(copies[stage]);
+      if (status == REMAT_OK)
+        status = advance(action.from * period, action.to * period, base);
     } else if (action.kind == LoopActionKind::Backward) {
       stage ^= 1;
-      if (hasMore && reversal.getSlot() > 0)
-        copies[stage] = run.copy(placeOf(reversal.getSlot()), stageAt(stage),
-                                 parts.slotBytes);
-      status =
-          reverseSegment(action.from * period,
-                         std::min((action.from + 1) * period, trips), base);
+      if (int64_t next = hasMore ? reversal.getSlot() : 0; next > 0)
+        status = moving.copy(
+            stageAt(stage), placeOf(next), parts.slotBytes, /*isToHost=*/false,
+            {copies[stage], offloads[static_cast<size_t>(next)]},
+            copies[stage]);
+      if (status == REMAT_OK)
+        status =
+            reverseSegment(action.from * period,
+                           std::min((action.from + 1) * period, trips), base);
     }
     if (status != REMAT_OK)
       return status;
   }
-  return REMAT_OK;
+  return moving.waitForAll();
 }
 
 /// Where the times of the body's own entries are, or of the advance's.

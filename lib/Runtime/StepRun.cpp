@@ -265,7 +265,13 @@ remat_status remat_step::poisonMemory() {
     return status;
   if (currentCall > 0)
     return REMAT_OK;
-  std::memset(hostMemory, 0xff, table.header.host_bytes);
+  // What a device has to do with the host's memory in a loop is under way.
+  if (isBody && device) {
+    if (remat_status status = fill(hostMemory, 0xff, table.header.host_bytes))
+      return status;
+  } else {
+    std::memset(hostMemory, 0xff, table.header.host_bytes);
+  }
   return fill(stateMemory, 0xff, state);
 }
 

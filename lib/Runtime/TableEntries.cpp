@@ -266,11 +266,6 @@ bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
   case REMAT_ENTRY_LOOP:
     if (e.callee >= t.loops.size())
       return missing("loop");
-    // This CPU copies such states.
-    if (module && module->device_code && t.loops[e.callee].host_slots != 0)
-      return fail(error, t.describe(index) +
-                             " keeps states of a loop in host memory, expected "
-                             "all on the device");
     return checkLoopEntry(t, index, error);
   default:
     return fail(error, t.describe(index) + " has unknown kind " +

@@ -260,6 +260,47 @@ bool CudaStep::fill(void *data, unsigned char value, uint64_t bytes,
                 "overwriting a buffer", error);
 }
 
+bool CudaStep::waitForCopy(Stream stream, uint64_t number, std::string &error) {
+  return number == 0 ||
+         check(
+             driver.StreamWaitEvent(
+                 stream, copyEnds[number % 2][number / 2 % copiesInFlight], 0),
+             "waiting for a copy", error);
+}
+
+bool CudaStep::copyBeside(void *to, const void *from, uint64_t bytes,
+                          bool isToHost, std::array<uint64_t, 2> after,
+                          uint64_t &number, std::string &error) {
+  number = 0;
+  if (bytes == 0 || mode == Mode::Replay)
+    return true;
+  constexpr const char *what = "copying states of a loop";
+  bool isBeside = mode != Mode::Serial;
+  Stream stream = streams[!isBeside  ? REMAT_STREAM_COMPUTE
+                          : isToHost ? REMAT_STREAM_TO_HOST
+                                     : REMAT_STREAM_TO_DEVICE];
+  if (isBeside &&
+      (!check(driver.EventRecord(computed, streams[0]), what, error) ||
+       !check(driver.StreamWaitEvent(stream, computed, 0), what, error) ||
+       !waitForCopy(stream, after[0], error) ||
+       !waitForCopy(stream, after[1], error)))
+    return false;
+  if (!launch(driver.MemcpyAsync(toDevice(to), toDevice(from), bytes, stream),
+              what, error))
+    return false;
+  if (!isBeside)
+    return true;
+  uint64_t count = ++passedCopies[isToHost];
+  number = 2 * count + isToHost;
+  return check(
+      driver.EventRecord(copyEnds[isToHost][count % copiesInFlight], stream),
+      what, error);
+}
+
+bool CudaStep::waitBeside(uint64_t number, std::string &error) {
+  return waitForCopy(streams[0], number, error);
+}
+
 bool CudaStep::copy(void *to, const void *from, uint64_t bytes,
                     std::string &error) {
   Scope scope(*this);

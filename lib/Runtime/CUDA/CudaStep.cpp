@@ -60,6 +60,12 @@ CudaStep::~CudaStep() {
   for (Event event : clocks)
     if (event)
       driver.EventDestroy(event);
+  if (computed)
+    driver.EventDestroy(computed);
+  for (const auto &ends : copyEnds)
+    for (Event event : ends)
+      if (event)
+        driver.EventDestroy(event);
   for (DevicePointer memory : allocations)
     driver.MemFree(memory);
   if (pinned)
@@ -141,7 +147,11 @@ bool CudaStep::createStreams(std::string &error) {
   for (Event &clock : clocks)
     if (!create(clock, 0))
       return false;
-  return true;
+  for (auto &ends : copyEnds)
+    for (Event &end : ends)
+      if (!create(end, eventDisableTiming))
+        return false;
+  return create(computed, eventDisableTiming);
 }
 
 remat_status CudaStep::load(const remat_module &module,

@@ -47,6 +47,10 @@ public:
             std::string &error) override;
   bool fill(void *data, unsigned char value, uint64_t bytes,
             std::string &error) override;
+  bool copyBeside(void *to, const void *from, uint64_t bytes, bool isToHost,
+                  std::array<uint64_t, 2> after, uint64_t &number,
+                  std::string &error) override;
+  bool waitBeside(uint64_t number, std::string &error) override;
   bool copy(void *to, const void *from, uint64_t bytes,
             std::string &error) override;
   bool read(void *to, const void *from, uint64_t bytes,
@@ -123,6 +127,8 @@ private:
   /// Ranges of statuses that the run has: of entries, and of all bodies.
   std::vector<std::pair<uint64_t, uint64_t>> findStatuses() const;
   bool readStatuses(std::string &error);
+  /// Lets `stream` wait for the copy of this number.
+  bool waitForCopy(Stream stream, uint64_t number, std::string &error);
   /// Lets streams begin after the first one, or the first end after all.
   bool fork(std::string &error);
   bool join(std::string &error);
@@ -146,6 +152,12 @@ private:
   Stream streams[REMAT_STREAM_COUNT] = {};
   /// At the borders of runs, and around what is timed.
   Event borders[REMAT_STREAM_COUNT] = {}, clocks[2] = {};
+  /// Where the computation is when a copy beside it is passed on, and behind
+  /// the last of these to the device and to the host. Copies in one direction
+  /// come one after the other, so a later one may stand for an earlier one.
+  static constexpr uint64_t copiesInFlight = 4;
+  Event computed = nullptr, copyEnds[2][copiesInFlight] = {};
+  uint64_t passedCopies[2] = {};
   std::vector<DevicePointer> allocations;
   void *pinned = nullptr;
   /// Of each entry of all tables, on the device and read back.

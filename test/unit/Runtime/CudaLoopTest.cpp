@@ -12,6 +12,8 @@
 
 #include "CudaLoopTest.h"
 
+#include <array>
+
 using namespace remat;
 
 namespace {
@@ -248,11 +250,11 @@ TEST_F(CudaLoopTest, Lists) {
 }
 
 /// A loop that runs backward and makes the states again of which it keeps
-/// `slots` on the device and `hostSlots` on the host: (h, w, x) -> h * w + x,
-/// then (a, v, h, y) -> (a * h + y, h - v).
+/// `slots` on the device and `hostSlots` on the host, one in `period`
+/// iterations: (h, w, x) -> h * w + x, then (a, v, h, y) -> (a * h + y, h - v).
 LoopTable makeReversal(bool isForDevice, int64_t slots, bool isInPlace,
-                       int64_t hostSlots = 0) {
-  constexpr int64_t count = 7;
+                       int64_t hostSlots = 0, int64_t period = 0,
+                       int64_t count = 7) {
   LoopTable advance(isForDevice), body(isForDevice), table(isForDevice);
   uint32_t h = advance.argument("h"), w = advance.argument("w");
   uint32_t x = advance.argument("x"), next = advance.result("h");
@@ -276,13 +278,13 @@ LoopTable makeReversal(bool isForDevice, int64_t slots, bool isInPlace,
   loop.advance_slices = 1;
   loop.slots = slots;
   loop.host_slots = hostSlots;
-  loop.period = hostSlots > 0 ? 2 : 0;
-  table.runLoop(table.addLoop(loop),
-                {table.argument("a"), table.argument("v"),
-                 table.argument("y", {count}), table.argument("h"),
-                 table.argument("w"), table.argument("x", {count})},
-                {table.result("a"), table.result("s", {count})},
-                loopWorkspaceBytes(loop, blob, other));
+  loop.period = period;
+  table.runLoop(
+      table.addLoop(loop),
+      {table.argument("a"), table.argument("v"), table.argument("y", {count}),
+       table.argument("h"), table.argument("w"), table.argument("x", {count})},
+      {table.result("a"), table.result("s", {count})},
+      loopWorkspaceBytes(loop, blob, other), loopHostBytes(loop, blob, other));
   return table;
 }
 
@@ -295,12 +297,39 @@ TEST_F(CudaLoopTest, StatesAreMadeAgain) {
                 8u);
 }
 
-/// It is this CPU that copies states to the host.
-TEST_F(CudaLoopTest, StatesOnTheHostAreRefused) {
-  CudaStep step(makeReversal(true, 2, false, /*hostSlots=*/1));
-  EXPECT_EQ(step.loaded, REMAT_INVALID_MODULE);
-  EXPECT_EQ(step.message, "entry 0 'scan' keeps states of a loop in host "
-                          "memory, expected all on the device");
+/// States move to the host and back beside what iterations compute, with room
+/// for all of them there or for some.
+TEST_F(CudaLoopTest, StatesOnTheHost) {
+  for (int64_t slots : {1, 2})
+    for (bool isInPlace : {false, true})
+      for (std::array<int64_t, 3> host :
+           {std::array<int64_t, 3>{1, 2, 7}, {5, 1, 7}, {2, 1, 9}})
+        EXPECT_EQ(compare([&](bool isForDevice) {
+                    auto [hostSlots, period, count] = host;
+                    return makeReversal(isForDevice, slots, isInPlace,
+                                        hostSlots, period, count);
+                  }),
+                  8u);
+}
+
+/// Such a loop in the body of another one, with the same places on the host in
+/// each iteration of that.
+TEST_F(CudaLoopTest, StatesOnTheHostWithinLoops) {
+  constexpr int64_t count = 7, outer = 3;
+  auto make = [](bool isForDevice) {
+    LoopTable table(isForDevice);
+    std::string blob =
+        makeReversal(isForDevice, 1, false, 5, 1, count).finalize();
+    remat_loop all = makeRecord(table.addBody(blob), 1, 5, 0, 1, 0, outer);
+    table.runLoop(table.addLoop(all),
+                  {table.argument("a"), table.argument("v"),
+                   table.argument("y", {count}), table.argument("h"),
+                   table.argument("w"), table.argument("x", {count})},
+                  {table.result("a"), table.result("s", {outer, count})},
+                  loopWorkspaceBytes(all, blob), loopHostBytes(all, blob, ""));
+    return table;
+  };
+  EXPECT_EQ(compare(make), 8u);
 }
 
 /// What a loop has made is moved to the host while another loop takes its
@@ -344,20 +373,26 @@ TEST_F(CudaLoopTest, CopiesBesideLoops) {
   EXPECT_EQ(compare(makeOffloadingLoops), 8u);
 }
 
-/// The test above can fail: without waits it does.
+/// The tests above can fail: without waits they do.
 TEST_F(CudaLoopTest, CopiesWithoutWaitsAreWrong) {
-  Step cpu(makeOffloadingLoops(false), cpuLoopKernels, {1, 0, nullptr, 0});
-  Outcome expected = runOnce(cpu, 0);
-  size_t wrong = 0;
-  for (uint64_t seed = 1; seed <= 30; ++seed) {
-    fakecuda::reset(seed);
-    defineLoopKernels();
-    CudaStep step(makeOffloadingLoops(true));
-    fakecuda::ignoreWaits(true);
-    wrong += runOnce(step, 0).results != expected.results;
-    fakecuda::ignoreWaits(false);
+  auto makeStates = [](bool isForDevice) {
+    return makeReversal(isForDevice, 1, false, 2, 1, 9);
+  };
+  for (const MakeTable &make :
+       {MakeTable(makeOffloadingLoops), MakeTable(makeStates)}) {
+    Step cpu(make(false), cpuLoopKernels, {1, 0, nullptr, 0});
+    Outcome expected = runOnce(cpu, 0);
+    size_t wrong = 0;
+    for (uint64_t seed = 1; seed <= 30; ++seed) {
+      fakecuda::reset(seed);
+      defineLoopKernels();
+      CudaStep step(make(true));
+      fakecuda::ignoreWaits(true);
+      wrong += runOnce(step, 0).results != expected.results;
+      fakecuda::ignoreWaits(false);
+    }
+    EXPECT_GT(wrong, 0u);
   }
-  EXPECT_GT(wrong, 0u);
 }
 
 /// Where a run has too many launches, its recording is given up.

@@ -143,10 +143,13 @@ public:
     addEntry(makeEntry(kernel, std::move(operands), std::move(results)));
   }
   void runLoop(uint32_t loop, std::vector<uint32_t> operands,
-               std::vector<uint32_t> results, uint64_t workspaceBytes) {
+               std::vector<uint32_t> results, uint64_t workspaceBytes,
+               uint64_t hostBytes = 0) {
     StepEntry entry =
         makeLoop(loop, std::move(operands), std::move(results),
                  workspaceBytes == 0 ? REMAT_NONE : place(workspaceBytes));
+    if (hostBytes > 0)
+      entry.hostWorkspace = addHostBuffer(0, hostBytes);
     entry.name = "scan";
     addEntry(entry);
   }

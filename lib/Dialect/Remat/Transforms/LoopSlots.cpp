@@ -45,14 +45,13 @@ static int64_t getSlotsBesideHost(int64_t count, unsigned level) {
   return std::max<int64_t>(count >> std::min(2 * level, 63u), 1);
 }
 
-/// The link that `options` have, if values may use it. Loops on a device have
-/// no copies of their own.
+/// The link that `options` have, if values may use it.
 static std::optional<HostLink> findLink(GraphOp graph,
                                         const PlanOptions &options) {
   TargetAttr target = getTargetFacts(graph);
   int64_t bandwidth =
       options.offload ? options.linkBandwidth : options.loopLinkBandwidth;
-  if (bandwidth == 0 || options.hostBudget == 0 || target.getName() != "cpu")
+  if (bandwidth == 0 || options.hostBudget == 0)
     return std::nullopt;
   return HostLink{
       bandwidth == targetBandwidth ? target.getLinkBandwidth() : bandwidth,
