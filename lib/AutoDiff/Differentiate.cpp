@@ -105,16 +105,27 @@ static LogicalResult addTagged(func::FuncOp function,
   return success();
 }
 
+/// Whether a result of `type` is one floating-point number, as a loss is.
+static bool isNumber(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return isFloat(type) && (!shaped || shaped.getNumElements() == 1);
+}
+
 /// The place of result `number`. Negative numbers count from the last of
-/// floating point, behind which there may be state.
+/// floating point, behind which there may be state. If that one is no number,
+/// -1 is the only one that is.
 static int64_t resolveResult(func::FuncOp function, int64_t number) {
   Operation *terminator = function.front().getTerminator();
-  int64_t end = terminator->getNumOperands();
+  SmallVector<Type> types(terminator->getOperandTypes());
   if (number >= 0)
     return number;
-  if (llvm::any_of(terminator->getOperandTypes(), isFloat))
-    while (!isFloat(terminator->getOperand(end - 1).getType()))
+  int64_t end = types.size();
+  if (llvm::any_of(types, isFloat))
+    while (!isFloat(types[end - 1]))
       --end;
+  if (number == -1 && end > 0 && !isNumber(types[end - 1]) &&
+      llvm::count_if(types, isNumber) == 1)
+    return llvm::find_if(types, isNumber) - types.begin();
   return end + number;
 }
 

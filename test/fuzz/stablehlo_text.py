@@ -207,7 +207,7 @@ def gather(draft):
 def scatter(draft):
     operand, indices, mapped, window, dropped, batching, of_indices, vector, offsets, shape = indexed(draft)
     draw = draft.draw
-    kinds = [draft.element(FLOATS, INTEGERS, ["i1"]) for _ in range(draw.choice([1, 1, 1, 2]))]
+    kinds = [draft.element(FLOATS, INTEGERS, ["i1"])] + [draft.element(INTEGERS)] * draw.choice([0, 0, 0, 1])
     xs = [draft.argument(operand, kind) for kind in kinds]
     us = [draft.argument(shape, kind) for kind in kinds]
     how = draw.choice(["write", "combine", "combine", "function"])
@@ -299,6 +299,12 @@ def shapes(draft):
 
 # Reductions
 
+def pick(inner, better, values, others):
+    """Selects one of two lists of values as a whole."""
+    return [inner.op("stablehlo.select", [better, a, b], [a[1:]])[0] for a, b in zip(values, others)]
+
+
+@draws
 def pick(inner, better, values, others):
     """Selects one of two lists of values as a whole."""
     return [inner.op("stablehlo.select", [better, a, b], [a[1:]])[0] for a, b in zip(values, others)]
@@ -401,12 +407,12 @@ def select_and_scatter(draft):
     draw, dims, kind = draft.draw, draft.dims(1, 3, 1, 6), draft.element(FLOATS, ["i32", "ui8"])
     text, shape = windowed(draft, dims, False)
     values = draft.numbers(dims, kind)
-    if draw.random() < 0.4 and is_float(kind):
-        values = np.round(values)
+    has_equal = draw.random() < 0.4 and is_float(kind)
+    values = np.round(values) if has_equal else values
     x = draft.argument(dims, kind, values)
     source, init = draft.argument(shape, kind), draft.argument([], kind, draw.choice([0, 0, 1]))
     direction, combine = draw.choice(["GE", "GT", "LE", "LT"]), draw.choice(["add", "add", "add", "maximum", "multiply"])
-    draft.smooth = combine == "add"
+    draft.smooth = combine == "add" and not has_equal
     draft.returns(draft.op(
         "stablehlo.select_and_scatter", [x, source, init], [(dims, kind)], text,
         [draft.region([kind] * 2, lambda inner, a: [inner.compare(direction, *a)]),

@@ -5,15 +5,18 @@
 //===----------------------------------------------------------------------===//
 //
 // Eight bytes with the length of a header, the header as JSON, and the data: of
-// each name the dtype, the shape and the place of its bytes.
+// each name the dtype, the shape and the place of its bytes. Large models are
+// in several such files, and an index says which of them has a tensor.
 //
 //===----------------------------------------------------------------------===//
 
 #include "common/Tensor.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 #include <cstring>
 
@@ -49,9 +52,48 @@ static bool hasShape(const json::Object &entry, ArrayRef<int64_t> shape) {
          });
 }
 
+/// The file, beside the index at `path`, that has the tensor `name`.
+static Expected<std::string> findShard(StringRef path, StringRef name) {
+  auto fail = [&](const Twine &message) {
+    return createStringError(inconvertibleErrorCode(), path + ": " + message);
+  };
+  ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(path);
+  if (!file)
+    return fail(file.getError().message());
+  Expected<json::Value> index = json::parse((*file)->getBuffer());
+  if (!index)
+    return fail("not an index of safetensors: " + toString(index.takeError()));
+  const json::Object *object = index->getAsObject();
+  const json::Object *map = object ? object->getObject("weight_map") : nullptr;
+  if (!map)
+    return fail("not an index of safetensors: there is no 'weight_map'");
+  std::optional<StringRef> shard = map->getString(name);
+  if (!shard)
+    return fail("has no tensor '" + name + "'");
+  SmallString<256> found(sys::path::parent_path(path));
+  sys::path::append(found, *shard);
+  return found.str().str();
+}
+
+static std::string printShape(const json::Object &entry) {
+  std::string text;
+  raw_string_ostream stream(text);
+  const json::Value *shape = entry.get("shape");
+  stream << (shape ? *shape : json::Value(nullptr));
+  return text;
+}
+
 Expected<Tensor> remat::tools::readSafetensor(StringRef path, StringRef name,
                                               remat_dtype dtype,
                                               ArrayRef<int64_t> shape) {
+  std::string shard;
+  if (path.ends_with(".json")) {
+    Expected<std::string> found = findShard(path, name);
+    if (!found)
+      return found.takeError();
+    shard = std::move(*found);
+    path = shard;
+  }
   auto fail = [&](const Twine &message) {
     return createStringError(inconvertibleErrorCode(), path + ": " + message);
   };
@@ -72,11 +114,20 @@ Expected<Tensor> remat::tools::readSafetensor(StringRef path, StringRef name,
   if (!entry)
     return fail("has no tensor '" + name + "'");
   StringRef format = entry->getString("dtype").value_or("");
-  if (format != getFormatName(dtype) && !(format == "U8" && dtype == REMAT_I8))
+  // Unsigned integers are integers of their size.
+  std::string own = format.starts_with("U") ? ("I" + format.drop_front()).str()
+                                            : format.str();
+  if (own != getFormatName(dtype))
     return fail("tensor '" + name + "' is of type '" + format +
                 "', expected '" + getFormatName(dtype) + "'");
   if (!hasShape(*entry, shape))
-    return fail("tensor '" + name + "' has another shape than the model says");
+    return fail(
+        "tensor '" + name + "' has shape " + printShape(*entry) +
+        ", expected [" +
+        join(
+            map_range(shape, [](int64_t size) { return std::to_string(size); }),
+            ",") +
+        "]");
   std::optional<StringRef> data = getData(*entry, content.substr(8 + length));
   Tensor tensor(dtype, shape);
   if (!tensor.isAllocated())

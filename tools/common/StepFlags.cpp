@@ -214,6 +214,16 @@ static Error nameArguments(const Manifest &manifest, mlir::ModuleOp module,
   return Error::success();
 }
 
+/// Takes over which result the manifest says is the loss, unless a flag does.
+static void applyLoss(const Manifest &manifest, const StepFlags &flags,
+                      StepOptions &options) {
+  if (flags.isGiven("result"))
+    return;
+  for (auto [number, result] : enumerate(manifest.results))
+    if (result.role == "loss")
+      options.result = number;
+}
+
 /// Takes over the manifest's optimizer, unless flags ask for gradients.
 static Error applyOptimizer(const Manifest &manifest, const StepFlags &flags,
                             StepOptions &options) {
@@ -250,6 +260,7 @@ Error tools::applyManifest(const Manifest &manifest, const StepFlags &flags,
     options.differentiate = false;
     return Error::success();
   }
+  applyLoss(manifest, flags, options);
   if (!options.wrt.empty())
     return Error::success();
   for (auto [number, argument] : enumerate(manifest.arguments))

@@ -83,7 +83,8 @@ llvm::Expected<Tensor> readNpy(llvm::StringRef path, remat_dtype dtype,
                                llvm::ArrayRef<int64_t> shape);
 /// Reads a NumPy file as it is; u16 is taken for bf16.
 llvm::Expected<Tensor> readNpy(llvm::StringRef path);
-/// Reads a tensor of a file of safetensors.
+/// Reads a tensor of a file of safetensors, or of those that an index, a file
+/// of JSON, is about.
 llvm::Expected<Tensor> readSafetensor(llvm::StringRef path,
                                       llvm::StringRef name, remat_dtype dtype,
                                       llvm::ArrayRef<int64_t> shape);

@@ -16,11 +16,19 @@ using namespace remat::tools;
 /// The loss among the model's own results: the one that is differentiated.
 static Expected<const Tensor *> findLoss(ArrayRef<Tensor> results) {
   int64_t number = options().step.result;
+  auto isNumber = [](const Tensor &result) {
+    return result.getDtype() < REMAT_I1 && result.getNumElements() == 1;
+  };
   if (number < 0) {
     // Behind the loss may be state.
-    while (results.size() > 1 && results.back().getDtype() >= REMAT_I1)
-      results = results.drop_back();
-    number += results.size();
+    size_t end = results.size();
+    while (end > 1 && results[end - 1].getDtype() >= REMAT_I1)
+      --end;
+    // As where it is differentiated.
+    bool isOnly = number == -1 && end > 0 && !isNumber(results[end - 1]) &&
+                  count_if(results, isNumber) == 1;
+    number = isOnly ? find_if(results, isNumber) - results.begin()
+                    : int64_t(end) + number;
   }
   if (number < 0 || number >= int64_t(results.size()))
     return makeError("the model returns no loss");
