@@ -60,7 +60,9 @@ LogicalResult RowSchedule::addStep(linalg::GenericOp op) {
   for (int64_t row : step.rows) {
     step.sizes.push_back(op.getStaticLoopRanges()[row]);
     points *= step.sizes.back();
-    if (op.getIteratorTypesArray()[row] == utils::IteratorType::reduction) {
+    // A sum over one row adds nothing up.
+    if (step.sizes.back() != 1 &&
+        op.getIteratorTypesArray()[row] == utils::IteratorType::reduction) {
       summed *= step.sizes.back();
       step.summedRuns = summed; // rows, so far
     }
