@@ -31,6 +31,16 @@ Operation *remat::findCombiner(linalg::LinalgOp op, unsigned result) {
   return combiners.front();
 }
 
+Value remat::findStart(OpResult total) {
+  Operation *op = total.getOwner();
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return scatter.getInit();
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  return structured
+             ? structured.getDpsInitOperand(total.getResultNumber())->get()
+             : Value();
+}
+
 /// The place of loop `loop` in the results of `map`, if that is one dimension
 /// on its own. Fails if the loop is in several or in an expression.
 static FailureOr<std::optional<unsigned>> findLoop(AffineMap map,
@@ -117,26 +127,57 @@ static std::optional<RowDims> relateReshape(Operation *op, RowAnchor anchor) {
   return dims;
 }
 
-/// The rows of a slice that has all of them.
-static std::optional<RowDims> relateSlice(tensor::ExtractSliceOp op,
-                                          RowAnchor anchor) {
+/// `dims` if they have the rows where `anchor` has them.
+static std::optional<RowDims> keepIfAt(RowDims dims, RowAnchor anchor) {
+  std::optional<unsigned> place = anchor.isResult
+                                      ? dims.results[anchor.number]
+                                      : dims.operands[anchor.number];
+  return place == anchor.dim ? std::optional(std::move(dims)) : std::nullopt;
+}
+
+/// The rows of a slice of `whole` that has all of them: of the tensor that it
+/// is a slice of, and its own.
+template <typename SliceOp>
+static std::optional<std::pair<unsigned, unsigned>>
+relateSlice(SliceOp op, RankedTensorType whole, bool isWhole, unsigned dim) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
-  unsigned inResult = 0;
-  for (auto [dim, size] : llvm::enumerate(op.getSourceType().getShape())) {
-    if (dropped[dim])
+  unsigned inSlice = 0;
+  for (auto [inWhole, size] : llvm::enumerate(whole.getShape())) {
+    if (dropped[inWhole])
       continue;
-    unsigned mine = anchor.isResult ? inResult : dim;
-    if (mine == anchor.dim && !op.isDynamicSize(dim) &&
-        op.getStaticSize(dim) == size) {
-      RowDims dims;
-      dims.operands.resize(op->getNumOperands());
-      dims.operands[0] = dim;
-      dims.results = {inResult};
-      return dims;
-    }
-    ++inResult;
+    if ((isWhole ? inWhole : inSlice) == dim && !op.isDynamicSize(inWhole) &&
+        op.getStaticSize(inWhole) == size)
+      return std::pair(inWhole, inSlice);
+    ++inSlice;
   }
   return std::nullopt;
+}
+
+static std::optional<RowDims> relateExtract(tensor::ExtractSliceOp op,
+                                            RowAnchor anchor) {
+  auto found =
+      relateSlice(op, op.getSourceType(), !anchor.isResult, anchor.dim);
+  if (!found)
+    return std::nullopt;
+  RowDims dims;
+  dims.operands.resize(op->getNumOperands());
+  dims.operands[0] = found->first;
+  dims.results = {found->second};
+  return keepIfAt(std::move(dims), anchor);
+}
+
+static std::optional<RowDims> relateInsert(tensor::InsertSliceOp op,
+                                           RowAnchor anchor) {
+  bool isSource = !anchor.isResult && anchor.number == 0;
+  auto found = relateSlice(op, op.getDestType(), !isSource, anchor.dim);
+  if (!found)
+    return std::nullopt;
+  RowDims dims;
+  dims.operands.resize(op->getNumOperands());
+  dims.operands[0] = found->second;
+  dims.operands[1] = found->first;
+  dims.results = {found->first};
+  return keepIfAt(std::move(dims), anchor);
 }
 
 /// The same dimension of all operands and results, which have one rank.
@@ -147,13 +188,79 @@ static std::optional<RowDims> relateAlike(Operation *op, RowAnchor anchor) {
   return dims;
 }
 
+/// The images of a convolution, or of one of its gradients. That of the filter
+/// adds them up.
+static std::optional<RowDims> relateConvolution(ConvOp op, RowAnchor anchor) {
+  unsigned in = op.getInputLayout()[0], out = op.getOutputLayout()[0];
+  RowDims dims;
+  switch (op.getKind()) {
+  case ConvKind::Forward:
+    dims.operands = {in, std::nullopt};
+    dims.results = {out};
+    break;
+  case ConvKind::InputGrad:
+    dims.operands = {out, std::nullopt};
+    dims.results = {in};
+    break;
+  case ConvKind::FilterGrad:
+    dims.operands = {in, out};
+    dims.results = {std::nullopt};
+    dims.isReduced = true;
+    break;
+  }
+  return keepIfAt(std::move(dims), anchor);
+}
+
+/// The rows of updates. They go to the same rows of the result, or are added up
+/// where their number says nothing about the place that they go to.
+static std::optional<RowDims> relateScatter(ScatterOp op, RowAnchor anchor) {
+  unsigned numInputs = op.getInputs().size();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  auto points = op.getPointArguments();
+  ValueRange places =
+      op.getBody().front().getTerminator()->getOperands().drop_back();
+  RowDims dims;
+  if (!anchor.isResult && anchor.number < numInputs) {
+    auto expr =
+        dyn_cast<AffineDimExpr>(maps[anchor.number].getResult(anchor.dim));
+    if (!expr)
+      return std::nullopt;
+    dims.loop = expr.getPosition();
+  } else {
+    auto found = llvm::find(points, places[anchor.dim]);
+    if (found == points.end())
+      return std::nullopt;
+    dims.loop = std::distance(points.begin(), found);
+  }
+  for (AffineMap map : maps) {
+    FailureOr<std::optional<unsigned>> place = findLoop(map, *dims.loop);
+    if (failed(place))
+      return std::nullopt;
+    dims.operands.push_back(*place);
+  }
+  BlockArgument point = points[*dims.loop];
+  auto found = llvm::find(places, point);
+  dims.isReduced = found == places.end();
+  // Of a part, the body gets other numbers of rows than of the whole.
+  if (dims.isReduced ? !point.use_empty() : !point.hasOneUse())
+    return std::nullopt;
+  std::optional<unsigned> place;
+  if (!dims.isReduced)
+    place = std::distance(places.begin(), found);
+  dims.operands.push_back(place);
+  dims.results = {place};
+  return keepIfAt(std::move(dims), anchor);
+}
+
 std::optional<RowDims> remat::relateRows(Operation *op, RowAnchor anchor) {
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
     return relateStructured(structured, anchor);
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
     return relateReshape(op, anchor);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-    return relateSlice(slice, anchor);
+    return relateExtract(slice, anchor);
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return relateInsert(insert, anchor);
   if (isTransparentOp(op) ||
       (OpTrait::hasElementwiseMappableTraits(op) &&
        llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>)))
@@ -170,17 +277,11 @@ std::optional<RowDims> remat::relateRows(Operation *op, RowAnchor anchor) {
     dims.results = {anchor.dim};
     return dims;
   }
-  auto conv = dyn_cast<ConvOp>(op);
-  if (!conv || conv.getKind() != ConvKind::Forward)
-    return std::nullopt;
-  unsigned in = conv.getInputLayout()[0], out = conv.getOutputLayout()[0];
-  bool isInput = !anchor.isResult && anchor.number == 0 && anchor.dim == in;
-  if (!isInput && !(anchor.isResult && anchor.dim == out))
-    return std::nullopt;
-  RowDims dims;
-  dims.operands = {in, std::nullopt};
-  dims.results = {out};
-  return dims;
+  if (auto conv = dyn_cast<ConvOp>(op))
+    return relateConvolution(conv, anchor);
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return relateScatter(scatter, anchor);
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,13 +360,21 @@ bool BatchRows::isFree(Value value, unsigned dim) const {
 LogicalResult BatchRows::add(Operation *op) {
   SetVector<Value> read = getReadValues(op);
   bool hasRows = llvm::any_of(read, [&](Value value) { return getDim(value); });
-  bool hasTotals =
-      llvm::any_of(read, [&](Value value) { return totals.contains(value); });
-  if (hasTotals)
-    totals.insert_range(op->getResults());
-  if (!hasRows)
+  auto isTotal = [&](Value value) { return totals.contains(value); };
+  auto isOther = [&](Value value) { return others.contains(value); };
+  bool hasTotals = llvm::any_of(read, isTotal);
+  if (!isMemoryEffectFree(op) || llvm::any_of(read, isOther))
+    others.insert_range(op->getResults());
+  if (!hasRows) {
+    if (hasTotals)
+      totals.insert_range(op->getResults());
     return success();
-  if (hasTotals)
+  }
+  for (Value value : llvm::make_filter_range(read, isTotal))
+    if (!isOther(value))
+      early.insert(value);
+  if (llvm::any_of(
+          read, [&](Value value) { return isTotal(value) && isOther(value); }))
     return op->emitOpError("needs what all rows of the batch add up to beside "
                            "single rows: expected rows that do not depend on "
                            "each other");
@@ -309,7 +418,11 @@ LogicalResult BatchRows::add(Operation *op) {
   }
   if (!related || !isMemoryEffectFree(op) ||
       (structured && !readsRowsOf(structured, *related->loop)) ||
-      (!structured && op->getNumRegions() != 0 && !isa<tensor::PadOp>(op)))
+      (!structured && op->getNumRegions() != 0 &&
+       !isa<tensor::PadOp, ScatterOp>(op)) ||
+      (!structured && llvm::any_of(read, [&](Value value) {
+        return getDim(value) && !llvm::is_contained(op->getOperands(), value);
+      })))
     return mixes();
   for (auto [operand, place] :
        llvm::zip(op->getOpOperands(), related->operands))
@@ -342,6 +455,9 @@ LogicalResult BatchRows::follow(ArrayRef<int64_t> batch) {
              << parts << ", the number of parts";
     dims[argument] = 0;
   }
+  for (BlockArgument argument : function.getArguments())
+    if (!dims.contains(argument))
+      others.insert(argument);
   for (Operation &op : function.front().without_terminator())
     if (failed(add(&op)))
       return failure();

@@ -46,6 +46,9 @@ std::optional<RowDims> relateRows(mlir::Operation *op, RowAnchor anchor);
 /// or null if that is not one operation with a neutral element.
 mlir::Operation *findCombiner(mlir::linalg::LinalgOp op, unsigned result);
 
+/// What `total` begins with before it adds up rows, or null for zeros.
+mlir::Value findStart(mlir::OpResult total);
+
 /// The rows of a batch in a function of one block.
 class BatchRows {
 public:
@@ -69,6 +72,10 @@ public:
   }
   /// Whether `value` depends on what all rows add up to.
   bool isOfTotals(mlir::Value value) const { return totals.contains(value); }
+  /// What single rows need of all of them, such as the number of labels that
+  /// count. It depends on the arguments `batch` only, so that it can be there
+  /// before the first part.
+  llvm::ArrayRef<mlir::Value> getEarly() const { return early.getArrayRef(); }
   /// Whether `value`, which has no rows, may be made for the rows of a part:
   /// its dimension `dim` has equal parts, or counts rows.
   bool isFree(mlir::Value value, unsigned dim) const;
@@ -85,6 +92,9 @@ private:
   llvm::MapVector<mlir::Operation *, RowDims> ops;
   /// Depend on what all rows add up to.
   llvm::DenseSet<mlir::Value> totals;
+  /// Depend on other arguments than those of the batch, or on effects.
+  llvm::DenseSet<mlir::Value> others;
+  llvm::SetVector<mlir::Value> early;
 };
 
 } // namespace remat

@@ -7,6 +7,7 @@
 #include "PartBody.h"
 
 #include "remat/Dialect/Remat/IR/Views.h"
+#include "remat/Utils/Builders.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -99,13 +100,16 @@ Value PartBody::makeRows(Value value, unsigned dim) {
 }
 
 /// What changes no result of a reduction, to begin that of a part with.
-Value PartBody::createNeutral(linalg::LinalgOp op, unsigned result) {
-  auto type = cast<RankedTensorType>(op->getResult(result).getType());
+Value PartBody::createNeutral(OpResult total) {
+  auto type = cast<RankedTensorType>(total.getType());
+  auto op = dyn_cast<linalg::LinalgOp>(total.getOwner());
+  if (!op)
+    return createZeros(builder, total.getLoc(), type);
   Value empty = tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
                                         type.getElementType());
   Value neutral = arith::ConstantOp::create(
       builder, op.getLoc(),
-      *arith::getNeutralElement(findCombiner(op, result)));
+      *arith::getNeutralElement(findCombiner(op, total.getResultNumber())));
   return linalg::FillOp::create(builder, op.getLoc(), neutral, empty)
       .getResult(0);
 }
@@ -163,15 +167,14 @@ void PartBody::shiftIndices(Operation *op, linalg::LinalgOp clone,
 }
 
 Operation *PartBody::clonePart(Operation *op, const RowDims &dims) {
-  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  auto destination = dyn_cast<DestinationStyleOpInterface>(op);
   SmallVector<Value> operands;
   for (auto [operand, place] : llvm::zip(op->getOpOperands(), dims.operands)) {
     Value value = operand.get();
     if (place)
       operands.push_back(getRows(value, *place));
-    else if (dims.isReduced && structured.isDpsInit(&operand))
-      operands.push_back(createNeutral(
-          structured, structured.getTiedOpResult(&operand).getResultNumber()));
+    else if (dims.isReduced && destination && destination.isDpsInit(&operand))
+      operands.push_back(createNeutral(destination.getTiedOpResult(&operand)));
     else
       operands.push_back(getWhole(value));
   }
@@ -194,9 +197,17 @@ Operation *PartBody::clonePart(Operation *op, const RowDims &dims) {
     SmallVector<int64_t> sizes = llvm::to_vector(slice.getStaticSizes());
     sizes[*dims.operands[0]] /= parts;
     slice.setStaticSizes(sizes);
-  } else if (structured) {
+  } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(clone)) {
+    SmallVector<int64_t> sizes = llvm::to_vector(insert.getStaticSizes());
+    sizes[*dims.results[0]] /= parts;
+    insert.setStaticSizes(sizes);
+  } else if (auto scatter = dyn_cast<ScatterOp>(clone)) {
+    SmallVector<int64_t> sizes = llvm::to_vector(scatter.getSizes());
+    sizes[*dims.loop] /= parts;
+    scatter.setSizes(sizes);
+  } else if (auto structured = dyn_cast<linalg::LinalgOp>(clone)) {
     OpBuilder::InsertionGuard guard(builder);
-    shiftIndices(op, cast<linalg::LinalgOp>(clone), *dims.loop);
+    shiftIndices(op, structured, *dims.loop);
   }
   return clone;
 }

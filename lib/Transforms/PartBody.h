@@ -50,7 +50,7 @@ private:
   mlir::Value makeRows(mlir::Value value, unsigned dim);
   mlir::Value getNumber();
   mlir::Operation *clonePart(mlir::Operation *op, const RowDims &dims);
-  mlir::Value createNeutral(mlir::linalg::LinalgOp op, unsigned result);
+  mlir::Value createNeutral(mlir::OpResult total);
   void shiftIndices(mlir::Operation *op, mlir::linalg::LinalgOp clone,
                     unsigned loop);
 

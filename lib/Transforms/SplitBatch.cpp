@@ -25,6 +25,8 @@
 #include "remat/Utils/Builders.h"
 #include "remat/Utils/Structured.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -67,10 +69,12 @@ private:
 
   DenseSet<int64_t> findDifferentiated();
   LogicalResult checkRepeatable();
+  void makeEarly();
   void findActive();
   SmallVector<Output> findOutputs();
   void write(ArrayRef<Output> outputs);
   Value combine(OpBuilder &at, Value a, Value b, OpResult total);
+  Value getStart(OpResult total);
   Value reduce(Value stack, OpResult total);
   Value joinRows(Value stack, OpResult value);
 
@@ -100,6 +104,23 @@ LogicalResult BatchSplitter::checkRepeatable() {
       return op->emitOpError("must run once for each part, expected none such "
                              "in a batch that is split");
   return success();
+}
+
+/// Makes what single rows need of all of them ahead of the parts.
+void BatchSplitter::makeEarly() {
+  SetVector<Operation *> slice;
+  for (Value value : rows.getEarly()) {
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.omitUsesFromAbove = false;
+    (void)getBackwardSlice(value, &slice, options);
+  }
+  OpBuilder first = OpBuilder::atBlockBegin(&function.front());
+  IRMapping made;
+  for (Operation *op : topologicalSort(slice))
+    first.clone(*op, made);
+  for (Value value : rows.getEarly())
+    value.replaceAllUsesWith(made.lookup(value));
 }
 
 void BatchSplitter::findActive() {
@@ -141,36 +162,55 @@ SmallVector<BatchSplitter::Output> BatchSplitter::findOutputs() {
   return outputs;
 }
 
+/// Two elements of `total` in one, in the type that they have.
+static Value combineElements(OpBuilder &builder, Location loc, OpResult total,
+                             Value a, Value b) {
+  auto op = dyn_cast<linalg::LinalgOp>(total.getOwner());
+  if (!op)
+    return createSum(builder, loc, a, b);
+  Operation *clone = builder.clone(*findCombiner(op, total.getResultNumber()));
+  clone->setOperands({a, b});
+  clone->getResult(0).setType(a.getType());
+  return clone->getResult(0);
+}
+
 /// Two values of `total` in one.
 Value BatchSplitter::combine(OpBuilder &at, Value a, Value b, OpResult total) {
-  Operation *combiner = findCombiner(cast<linalg::LinalgOp>(total.getOwner()),
-                                     total.getResultNumber());
+  auto type = cast<RankedTensorType>(a.getType());
   return createElementwise(
-      at, loc, {a, b}, cast<RankedTensorType>(total.getType()),
-      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        Operation *clone = nested.clone(*combiner);
-        clone->setOperands({args[0], args[1]});
-        return clone->getResult(0);
+      at, loc, {a, b}, type,
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        Value mine = convertFloats(nested, loc, args[1], type.getElementType());
+        return combineElements(nested, loc, total, args[0], mine);
       });
+}
+
+/// What `total` begins with, as wide as sums are kept.
+Value BatchSplitter::getStart(OpResult total) {
+  auto type = cast<RankedTensorType>(total.getType());
+  Type wide = getSumElement(type.getElementType());
+  Value start = findStart(total);
+  return start ? convertFloats(builder, loc, start, wide)
+               : createZeros(builder, loc, type.clone(wide));
 }
 
 /// What all parts add up to, beginning with what `total` does.
 Value BatchSplitter::reduce(Value stack, OpResult total) {
-  auto op = cast<linalg::LinalgOp>(total.getOwner());
-  Operation *combiner = findCombiner(op, total.getResultNumber());
   unsigned rank = cast<RankedTensorType>(stack.getType()).getRank();
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
   iterators[0] = utils::IteratorType::reduction;
   AffineMap all = builder.getMultiDimIdentityMap(rank);
+  Value start = getStart(total);
   return linalg::GenericOp::create(
-             builder, loc, total.getType(), stack,
-             op.getDpsInitOperand(total.getResultNumber())->get(),
+             builder, loc, start.getType(), stack, start,
              ArrayRef<AffineMap>{all, all.dropResult(0)}, iterators,
              [&](OpBuilder &nested, Location loc, ValueRange args) {
-               Operation *clone = nested.clone(*combiner);
-               clone->setOperands({args[1], args[0]});
-               linalg::YieldOp::create(nested, loc, clone->getResult(0));
+               Value mine =
+                   convertFloats(nested, loc, args[0], args[1].getType());
+               linalg::YieldOp::create(
+                   nested, loc,
+                   combineElements(nested, loc, total, args[1], mine));
              })
       .getResult(0);
 }
@@ -230,9 +270,7 @@ void BatchSplitter::write(ArrayRef<Output> outputs) {
       stacked.push_back(mine);
       continue;
     }
-    auto op = cast<linalg::LinalgOp>(output.value.getOwner());
-    Value before = body.addCarried(
-        op.getDpsInitOperand(output.value.getResultNumber())->get());
+    Value before = body.addCarried(getStart(output.value));
     next.push_back(combine(body.getBuilder(), before, mine, output.value));
   }
   LoopOp loop = body.finish(builder, next, stacked, [&](Value value) {
@@ -240,18 +278,20 @@ void BatchSplitter::write(ArrayRef<Output> outputs) {
   });
   auto finals = loop.getFinals().begin(), stacks = loop.getStacks().begin();
   for (const Output &output : outputs)
-    if (output.isCarried)
-      replaced[output.value] = *finals++;
-    else if (rows.getDim(output.value))
+    if (rows.getDim(output.value))
       replaced[output.value] = joinRows(*stacks++, output.value);
     else
-      replaced[output.value] = reduce(*stacks++, output.value);
+      replaced[output.value] = convertFloats(
+          builder, loc,
+          output.isCarried ? *finals++ : reduce(*stacks++, output.value),
+          getElementTypeOrSelf(output.value.getType()));
 }
 
 LogicalResult BatchSplitter::run() {
   if (failed(findBatch(findDifferentiated())) || failed(rows.follow(batch)) ||
       failed(checkRepeatable()))
     return failure();
+  makeEarly();
   SmallVector<Output> outputs = findOutputs();
   if (outputs.empty())
     return function.emitOpError("returns nothing that depends on rows of the "

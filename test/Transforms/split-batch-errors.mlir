@@ -9,15 +9,18 @@
 // CHECK: remark: the batch is done as a whole: 'func.func' op returns nothing that depends on rows
 // CHECK-NOT: remat.loop
 
+// What depends on the batch alone would be there before the first part; this
+// depends on a weight.
 #id = affine_map<(i, j) -> (i, j)>
 #col = affine_map<(i, j) -> (j)>
-func.func @main(%x: tensor<4x3xi32>) -> tensor<4x3xi32> {
+func.func @main(%x: tensor<4x3xi32>, %w: tensor<3xi32>) -> tensor<4x3xi32> {
   %zero = arith.constant 0 : i32
   %e = tensor.empty() : tensor<3xi32>
   %z = linalg.fill ins(%zero : i32) outs(%e : tensor<3xi32>) -> tensor<3xi32>
-  %s = linalg.generic {indexing_maps = [#id, #col], iterator_types = ["reduction", "parallel"]} ins(%x : tensor<4x3xi32>) outs(%z : tensor<3xi32>) {
-  ^bb0(%a: i32, %o: i32):
-    %r = arith.addi %a, %o : i32
+  %s = linalg.generic {indexing_maps = [#id, #col, #col], iterator_types = ["reduction", "parallel"]} ins(%x, %w : tensor<4x3xi32>, tensor<3xi32>) outs(%z : tensor<3xi32>) {
+  ^bb0(%a: i32, %b: i32, %o: i32):
+    %p = arith.muli %a, %b : i32
+    %r = arith.addi %p, %o : i32
     linalg.yield %r : i32
   } -> tensor<3xi32>
   %ey = tensor.empty() : tensor<4x3xi32>

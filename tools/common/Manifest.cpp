@@ -85,6 +85,7 @@ static bool fromJSON(const json::Value &value, ManifestArgument &argument,
   }
   argument.dtype = *parsed;
   argument.isParameter = role == "param";
+  argument.isData = role == "data" || role == "cotangent";
   return true;
 }
 

@@ -38,6 +38,8 @@ struct ManifestArgument {
   remat_dtype dtype;
   std::vector<int64_t> shape;
   bool isParameter = false;
+  /// Part of a batch, as far as it has rows.
+  bool isData = false;
   /// Where its elements come from: numbers that are made, or a .npy file or one
   /// of safetensors, which has it under its name.
   std::optional<Fill> fill;

@@ -244,6 +244,22 @@ static Error applyOptimizer(const Manifest &manifest, const StepFlags &flags,
   return checkStepOptions(options);
 }
 
+/// Says what has rows of the batch in a function of which nobody will ask what
+/// it is differentiated by.
+static void findBatch(const Manifest &manifest, StepOptions &options) {
+  if (options.splitBatch == 1 || !options.batchArguments.empty())
+    return;
+  int64_t rows = 0;
+  for (auto [number, argument] : enumerate(manifest.arguments)) {
+    if (!argument.isData || argument.shape.empty())
+      continue;
+    if (options.batchArguments.empty())
+      rows = argument.shape[0];
+    if (argument.shape[0] == rows)
+      options.batchArguments.push_back(number);
+  }
+}
+
 Error tools::applyManifest(const Manifest &manifest, const StepFlags &flags,
                            mlir::ModuleOp module, StepOptions &options) {
   if (!flags.isGiven("function"))
@@ -258,6 +274,7 @@ Error tools::applyManifest(const Manifest &manifest, const StepFlags &flags,
           "'--wrt' has no effect: the manifest says that the model "
           "is differentiated already");
     options.differentiate = false;
+    findBatch(manifest, options);
     return Error::success();
   }
   applyLoss(manifest, flags, options);

@@ -124,13 +124,17 @@ def SplitBatchPass : Pass<"remat-split-batch", "::mlir::ModuleOp"> {
     time, up to where rows are added up: by a sum, a product, a maximum or a
     minimum. The rows are followed from the arguments that have them, as one
     dimension of each value. Arguments and results stay what they are. The
-    function is not differentiated yet; its derivative runs the loop again
-    (`remat.stacks_nothing`), so that activations are there for one part only.
+    derivative of the loop runs it again (`remat.stacks_nothing`), so that
+    activations are there for one part only. Where the function has computed its
+    gradients itself, they are in the loop already, and are carried from part to
+    part: in f32 if they are narrower, and rounded once behind the loop.
 
     That needs rows that do not depend on each other. An operation that mixes
     them, as the statistics of a batch normalization do, is an error that names
-    it. Random numbers, and whatever else asks for the number of its row, are
-    those of the whole batch.
+    it. What single rows need of all of them is made before the first part if it
+    depends on nothing but the batch, such as the number of labels that count.
+    Random numbers, and whatever else asks for the number of its row, are those
+    of the whole batch.
 
     With `parts = 0`, the function stays as it is, and others that do their batch
     in 2 or more parts are alternatives to it (`remat.alternative`), each to the

@@ -97,11 +97,15 @@ class Exported:
         them, unless `batch_arguments` says otherwise."""
         values = dict(self.options, differentiate=False)
         if conditions.get("batch") is not None:
-            data = [n for n, a in enumerate(self.arguments) if a.role in ("data", "cotangent") and a.shape]
-            values["batch_arguments"] = [n for n in data if self.arguments[n].shape[0] == self.arguments[data[0]].shape[0]]
+            values["batch_arguments"] = self.batch_arguments()
             values["wrt"] = [n for n, a in enumerate(self.arguments) if a.role in ("param", "buffer")]
         return what_if_model(self.text, names=[a.name for a in self.arguments], conditions=conditions,
                              **dict(values, **options))
+
+    def batch_arguments(self):
+        """Numbers of the data that is as long as the first of it, in the first dimension: that of the batch."""
+        data = [n for n, a in enumerate(self.arguments) if a.role in ("data", "cotangent") and a.shape]
+        return [n for n in data if self.arguments[n].shape[0] == self.arguments[data[0]].shape[0]]
 
     def manifest(self, model, weights_file):
         return {
@@ -142,6 +146,8 @@ class ExportedStep:
     def __init__(self, exported, options):
         self.exported = exported
         values = dict(options, differentiate=False)
+        if str(options.get("split_batch", 1)) != "1":
+            values.setdefault("batch_arguments", exported.batch_arguments())
         self.step = compile_module(exported.text, **values)
 
     @property

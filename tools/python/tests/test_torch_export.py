@@ -35,6 +35,27 @@ if torch is not None:
             self.register_buffer("mean", torch.ones(3))
 
 
+    class Picture(nn.Module):
+        """All that a batch may go through one image at a time, but for what is drawn at random."""
+
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Conv2d(3, 8, 3, padding=1)
+            self.second = nn.Conv2d(8, 8, 3, stride=2, padding=1, groups=2)
+            self.up = nn.ConvTranspose2d(8, 4, 2, stride=2)
+            self.norm = nn.GroupNorm(2, 4)
+            self.token = nn.Parameter(torch.randn(1, 1, 4))
+            self.places = nn.Embedding(5, 4)
+            self.head = nn.Linear(4, 7)
+
+        def forward(self, x, place, labels):
+            x = F.max_pool2d(F.relu(self.first(x)), 3, 2, 1)
+            x = F.max_pool2d(self.norm(self.up(F.gelu(self.second(x)))), 2)
+            x = torch.cat([self.token.expand(len(x), 1, 4), x.flatten(2).mT], 1)
+            x = x.mean(1) + self.places(place)
+            return F.cross_entropy(self.head(F.normalize(x)), labels)
+
+
 @needs_torch
 class ExportTest(unittest.TestCase):
     def setUp(self):
@@ -104,6 +125,24 @@ class ExportTest(unittest.TestCase):
         torch.testing.assert_close(loss, torch.tensor(11.0).log())
         with self.assertRaisesRegex(remat.ArgumentError, "no parameter 'bias'; there are embed.weight"):
             step({"bias": loss}, self.ids, self.labels)
+
+    def test_batch_in_parts(self):
+        """Gradients of a batch in parts are those of the whole, whatever the number of labels that count in a part."""
+        model = Picture()
+        batch = torch.randn(6, 3, 8, 8), torch.tensor([0, 1, 1, 4, 1, 3]), torch.tensor([1, -100, -100, 3, 0, 6])
+        loss = model(*batch)
+        loss.backward()
+        exported = rt.export(model, batch)
+        whole = remat.compile(exported, threads=1)
+        for parts in (2, 3, 6):
+            step = remat.compile(exported, threads=1, split_batch=parts)
+            self.assertLess(step.memory["planned"], whole.memory["planned"])
+            found, gradients = step(None, *batch)
+            torch.testing.assert_close(found, loss.detach())
+            for name, parameter in model.named_parameters():
+                torch.testing.assert_close(gradients[name], parameter.grad)
+        with self.assertRaisesRegex(remat.Error, "expected rows that do not depend on each other"):
+            remat.compile(rt.export(self.model, (self.ids, self.labels)), split_batch=2)
 
     def test_loss_function_and_keywords(self):
         exported = rt.export(self.model, (), {"ids": self.ids}, loss=lambda logits: logits.pow(2).sum())
