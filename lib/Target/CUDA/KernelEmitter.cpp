@@ -40,6 +40,8 @@ struct Step {
   std::optional<LoopNest> nest;
   NestPlan plan;
   std::optional<ScatterPlan> scatter;
+  /// Where squares about the mean go that are added up beside the sum.
+  std::optional<Access> squares;
   /// Where blocks that share results leave their sums.
   SmallVector<unsigned> partials;
   /// What blocks do with their results in the last launch.
@@ -63,7 +65,10 @@ public:
 
 private:
   LogicalResult addStep(Operation &op);
+  std::vector<PlannedNest> getNestsBehind(size_t sum);
+  void joinSquares();
   void joinTails();
+  void addPartials(Step &step);
   LogicalResult addGlobal(LaunchBuilder &launch, memref::GetGlobalOp get);
   LogicalResult emitScalars(LaunchBuilder &launch, Operation *before);
   LogicalResult
@@ -91,16 +96,12 @@ LogicalResult KernelEmitter::addStep(Operation &op) {
   if (isa<memref::AllocOp, memref::DeallocOp, memref::GetGlobalOp,
           ViewLikeOpInterface>(op))
     return success();
-  Step step{&op, {}, {}, {}, {}, {}};
+  Step step{&op, {}, {}, {}, {}, {}, {}};
   if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
     FailureOr<LoopNest> nest = makeLoopNest(generic);
     if (failed(nest))
       return failure();
     step.plan = planForGrid(*nest, blockThreads);
-    if (step.plan.splits > 1)
-      for (const Accumulator &accumulator : findAccumulators(*nest))
-        step.partials.push_back(result.buffers.addScratch(
-            Value(), step.plan.splits * step.plan.results, accumulator.type));
     step.nest = std::move(*nest);
   } else if (auto scatter = dyn_cast<ScatterOp>(op)) {
     FailureOr<ScatterPlan> plan = planScatter(scatter);
@@ -118,21 +119,61 @@ LogicalResult KernelEmitter::addStep(Operation &op) {
   return success();
 }
 
+/// The nests that follow a sum, one behind the other.
+std::vector<PlannedNest> KernelEmitter::getNestsBehind(size_t sum) {
+  std::vector<PlannedNest> behind;
+  for (size_t next = sum + 1; next < steps.size() && steps[next].nest; ++next)
+    behind.push_back({&*steps[next].nest, &steps[next].plan});
+  return behind;
+}
+
+/// Lets sums make the squares about their means, too.
+void KernelEmitter::joinSquares() {
+  for (size_t first = 0; first < steps.size(); ++first) {
+    Step &sum = steps[first];
+    if (!sum.nest)
+      continue;
+    std::optional<size_t> number =
+        findSquares({&*sum.nest, &sum.plan}, getNestsBehind(first));
+    if (!number)
+      continue;
+    auto squares = steps.begin() + first + 1 + *number;
+    sum.squares = std::move(squares->nest->outputs[0]);
+    sum.plan = planForGrid(*sum.nest, blockThreads, /*hasSquares=*/true);
+    steps.erase(squares);
+  }
+}
+
 /// Lets sums take what follows them.
 void KernelEmitter::joinTails() {
   for (size_t first = 0; first < steps.size(); ++first) {
     Step &sum = steps[first];
     if (!sum.nest || sum.plan.kind != NestPlan::Sum)
       continue;
-    SmallVector<PlannedNest> behind;
-    for (size_t next = first + 1; next < steps.size() && steps[next].nest;
-         ++next)
-      behind.push_back({&*steps[next].nest, &steps[next].plan});
-    size_t count = countTails({&*sum.nest, &sum.plan}, behind);
+    size_t count = countTails(
+        {&*sum.nest, &sum.plan, sum.squares ? &*sum.squares : nullptr},
+        getNestsBehind(first));
     for (size_t number = 0; number < count; ++number)
       sum.tails.push_back(std::move(*steps[first + 1 + number].nest));
     steps.erase(steps.begin() + first + 1, steps.begin() + first + 1 + count);
   }
+}
+
+/// Makes room for what blocks leave that share the results of a sum.
+void KernelEmitter::addPartials(Step &step) {
+  if (!step.nest || step.plan.splits == 1)
+    return;
+  auto add = [&](Type type) {
+    step.partials.push_back(result.buffers.addScratch(
+        Value(), step.plan.splits * step.plan.results, type));
+  };
+  if (step.squares) {
+    Type type = Float64Type::get(kernel.function.getContext());
+    add(type);
+    return add(type);
+  }
+  for (const Accumulator &accumulator : findAccumulators(*step.nest))
+    add(accumulator.type);
 }
 
 LogicalResult KernelEmitter::analyze() {
@@ -160,7 +201,10 @@ LogicalResult KernelEmitter::analyze() {
   for (Operation &op : body.without_terminator())
     if (failed(addStep(op)))
       return failure();
+  joinSquares();
   joinTails();
+  for (Step &step : steps)
+    addPartials(step);
   return success();
 }
 
@@ -281,6 +325,12 @@ LogicalResult KernelEmitter::emitStep(Step &step) {
       return emitScatter(plan, launch);
     });
   }
+  auto makeEmitter = [&](const NestPlan &plan, LaunchBuilder &launch) {
+    NestEmitter emitter(*step.nest, plan, launch);
+    if (step.squares)
+      emitter.addSquares(*step.squares, step.plan);
+    return emitter;
+  };
   auto emitTailsOf = [&](const NestPlan &plan, LaunchBuilder &launch) {
     return emitTails(plan, step.tails, launch);
   };
@@ -289,8 +339,8 @@ LogicalResult KernelEmitter::emitStep(Step &step) {
   if (failed(addLaunch(
           before, NestEmitter::countBlocks(step.plan, blockThreads),
           blockThreads, [&](LaunchBuilder &launch) {
-            if (failed(NestEmitter(*step.nest, step.plan, launch)
-                           .emitOnGrid(step.partials)))
+            if (failed(
+                    makeEmitter(step.plan, launch).emitOnGrid(step.partials)))
               return failure();
             return isShared ? success() : emitTailsOf(step.plan, launch);
           })))
@@ -298,13 +348,13 @@ LogicalResult KernelEmitter::emitStep(Step &step) {
   if (!isShared)
     return success();
   NestPlan last = planForPartials(step.plan);
-  return addLaunch(before, NestEmitter::countBlocks(last, blockThreads),
-                   blockThreads, [&](LaunchBuilder &launch) {
-                     if (failed(NestEmitter(*step.nest, last, launch)
-                                    .emitPartials(step.partials)))
-                       return failure();
-                     return emitTailsOf(last, launch);
-                   });
+  return addLaunch(
+      before, NestEmitter::countBlocks(last, blockThreads), blockThreads,
+      [&](LaunchBuilder &launch) {
+        if (failed(makeEmitter(last, launch).emitPartials(step.partials)))
+          return failure();
+        return emitTailsOf(last, launch);
+      });
 }
 
 /// The rows first, as sums over them need what they leave.

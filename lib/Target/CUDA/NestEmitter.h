@@ -19,7 +19,8 @@
 //   warp. Else a thread has as many results as 16 bytes hold, and the lanes of
 //   a result are in different warps. Where there are few results, several
 //   blocks share one: their partial sums go to the workspace, and a second
-//   launch adds them in order.
+//   launch adds them in order. Beside a sum, the squares about its mean may be
+//   added up: see NestMoments.cpp.
 // * serial: one thread does all points in order.
 //
 //===----------------------------------------------------------------------===//
@@ -77,8 +78,10 @@ struct NestPlan {
   int64_t splitSteps() const;
 };
 
-/// For a nest that a whole grid carries out in blocks of `threads`.
-NestPlan planForGrid(const LoopNest &nest, int64_t threads);
+/// For a nest that a whole grid carries out in blocks of `threads`. With
+/// `hasSquares`, squares about the mean are added up beside the only sum.
+NestPlan planForGrid(const LoopNest &nest, int64_t threads,
+                     bool hasSquares = false);
 /// For a nest that one block of `threads` carries out. With `readsAhead`, it
 /// has registers enough for several vectors.
 NestPlan planForBlock(const LoopNest &nest, int64_t threads,
@@ -135,6 +138,10 @@ public:
   llvm::LogicalResult emitPoint(mlir::Value number) {
     return emitPointwise(number);
   }
+  /// Adds up the squares of the differences between the terms and their mean,
+  /// too. The nest has one output, a sum that starts from zero, and `sum` is
+  /// how it is divided by the launch that reads the terms.
+  void addSquares(const Access &access, const NestPlan &sum);
   /// Where this does not hold, reductions go on from what is in the outputs.
   void setFirst(mlir::Value value) { isFirst = value; }
   /// All of the nest by the block. The caller puts barriers around.
@@ -211,8 +218,17 @@ private:
   void storeScratch(mlir::Value scratch, mlir::Value value, mlir::Value place);
   mlir::Value loadScratch(mlir::Value scratch, mlir::Type type,
                           mlir::Value place);
-  void emitWarpTree(const Accumulator &accumulator, mlir::Value &sum,
-                    unsigned number);
+  void combine(llvm::MutableArrayRef<mlir::Value> sums,
+               llvm::ArrayRef<mlir::Value> terms);
+  void combineMoments(llvm::MutableArrayRef<mlir::Value> sums,
+                      llvm::ArrayRef<mlir::Value> terms);
+  void addOrigins(llvm::SmallVectorImpl<mlir::Value> &sums);
+  void removeOrigins(llvm::SmallVectorImpl<mlir::Value> &sums);
+  void addPoints(llvm::MutableArrayRef<mlir::Value> sums);
+  mlir::Value emitCount(mlir::Type type, mlir::Value split);
+  llvm::SmallVector<mlir::Value> emitNoMoments();
+  void emitMoments(llvm::ArrayRef<mlir::Value> sums);
+  void emitWarpTree(llvm::MutableArrayRef<mlir::Value> sums);
   void emitBlockTree(llvm::SmallVectorImpl<mlir::Value> &sums, mlir::Value lane,
                      int64_t stride);
   void emitTree(llvm::SmallVectorImpl<mlir::Value> &sums, mlir::Value lane,
@@ -220,6 +236,7 @@ private:
   mlir::Value emitInit(const Accumulator &accumulator, const Point &point);
   mlir::Value emitSteps();
   mlir::Value emitNeutral(const Accumulator &accumulator);
+  llvm::SmallVector<mlir::Value> emitBegin(mlir::Value isFirstLane);
   void emitFinals(llvm::ArrayRef<mlir::Value> sums);
   mlir::Value emitIsInside();
 
@@ -231,6 +248,9 @@ private:
   llvm::SmallVector<Accumulator> accumulators;
   llvm::SmallVector<unsigned> parallel, reductions;
 
+  /// Where squares about the mean go, and how their terms are divided.
+  std::optional<Access> squares;
+  NestPlan divided;
   mlir::Value isFirst;
   llvm::SmallVector<mlir::Value> known;
 

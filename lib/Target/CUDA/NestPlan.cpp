@@ -182,11 +182,17 @@ static void chooseVector(const LoopNest &nest, unsigned loop, NestPlan &plan,
 /// Lets threads have fewer neighbouring results if all of these would take too
 /// much shared memory.
 static void limitScratch(ArrayRef<Accumulator> accumulators, int64_t threads,
-                         NestPlan &plan) {
+                         bool hasSquares, NestPlan &plan) {
   int64_t bytes = 0;
   for (const Accumulator &accumulator : accumulators)
     bytes += threads * getElementBytes(getStorageType(accumulator.type));
-  while (plan.width > 1 && bytes * plan.width > maxScratchBytes)
+  // With squares, there are as many of these, and a count, all in f64.
+  auto isTooLarge = [&] {
+    int64_t all =
+        hasSquares ? threads * 8 * (2 * plan.width + 1) : bytes * plan.width;
+    return all > maxScratchBytes;
+  };
+  while (plan.width > 1 && isTooLarge())
     plan.width /= 2;
   if (plan.width > 1)
     return;
@@ -194,8 +200,8 @@ static void limitScratch(ArrayRef<Accumulator> accumulators, int64_t threads,
   plan.vectorIsResults = false;
 }
 
-static NestPlan planNest(const LoopNest &nest, int64_t threads,
-                         int64_t wanted) {
+static NestPlan planNest(const LoopNest &nest, int64_t threads, int64_t wanted,
+                         bool hasSquares = false) {
   NestPlan plan;
   if (nest.isEmpty() || nest.sequential) {
     plan.kind = nest.isEmpty() ? NestPlan::Empty : NestPlan::Serial;
@@ -248,7 +254,7 @@ static NestPlan planNest(const LoopNest &nest, int64_t threads,
   if (isShort)
     return plan;
   if (plan.vectorIsResults)
-    limitScratch(accumulators, threads, plan);
+    limitScratch(accumulators, threads, hasSquares, plan);
   int64_t steps = plan.steps();
   if (plan.lanesAreNeighbours) {
     // As many threads as terms keep busy; a warp at most where there are
@@ -379,8 +385,9 @@ static void chooseSplits(int64_t splits, NestPlan &plan) {
   plan.splits = llvm::divideCeil(plan.steps(), plan.splitSteps());
 }
 
-NestPlan remat::cuda::planForGrid(const LoopNest &nest, int64_t threads) {
-  NestPlan plan = planNest(nest, threads, wantedThreads);
+NestPlan remat::cuda::planForGrid(const LoopNest &nest, int64_t threads,
+                                  bool hasSquares) {
+  NestPlan plan = planNest(nest, threads, wantedThreads, hasSquares);
   if (plan.kind == NestPlan::Pointwise) {
     chooseTiles(nest, plan);
     if (plan.kind == NestPlan::Transpose) {

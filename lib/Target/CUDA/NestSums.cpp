@@ -59,8 +59,31 @@ Value NestEmitter::emitNeutral(const Accumulator &accumulator) {
   return convertFloat(builder, loc, value, accumulator.type);
 }
 
+/// What a thread adds to: what results start from, in the first lane of the
+/// only block of a result, and else what changes nothing.
+SmallVector<Value> NestEmitter::emitBegin(Value isFirstLane) {
+  if (squares)
+    return emitNoMoments();
+  SmallVector<Value> sums;
+  for (const Accumulator &accumulator : accumulators)
+    for (int64_t number = 0; number < plan.resultWidth(); ++number) {
+      if (plan.splits != 1) {
+        sums.push_back(emitNeutral(accumulator));
+        continue;
+      }
+      Value init = emitInit(accumulator, points[number]);
+      sums.push_back(plan.lanes == 1 ? init
+                                     : arith::SelectOp::create(
+                                           builder, loc, isFirstLane, init,
+                                           emitNeutral(accumulator)));
+    }
+  return sums;
+}
+
 /// Stores what the accumulators have, each for all results of the thread.
 void NestEmitter::emitFinals(ArrayRef<Value> sums) {
+  if (squares)
+    return emitMoments(sums);
   for (const Accumulator &accumulator : accumulators) {
     const Access &access = nest.outputs[accumulator.output];
     SmallVector<Value> values;
@@ -104,6 +127,13 @@ LogicalResult NestEmitter::emitTerms(Value begin, Value end, Value trips,
   if (failed(emitPoints(2)))
     return failure();
   SmallVector<Value> updated;
+  if (squares) {
+    updated.assign(old.begin(), old.end());
+    addPoints(updated);
+    scf::YieldOp::create(builder, loc, updated);
+    sums.assign(loop.getResults().begin(), loop.getResults().end());
+    return success();
+  }
   for (const Accumulator &accumulator : accumulators) {
     auto combine = [&](Value value, Point &point) {
       return emitCombination(builder, nest, accumulator, value,
@@ -152,19 +182,31 @@ Value NestEmitter::loadScratch(Value scratch, Type type, Value place) {
   return value;
 }
 
+/// `sums` and `terms` combined, one by one, or as moments.
+void NestEmitter::combine(MutableArrayRef<Value> sums, ArrayRef<Value> terms) {
+  if (squares)
+    return combineMoments(sums, terms);
+  for (auto [number, sum] : llvm::enumerate(sums))
+    sum = emitCombination(builder, nest,
+                          accumulators[number / plan.resultWidth()], sum,
+                          terms[number]);
+}
+
 /// Adds up what `lanes` neighbouring threads have: in a tree within each warp,
-/// then warp after warp. All threads have the total.
-void NestEmitter::emitWarpTree(const Accumulator &accumulator, Value &sum,
-                               unsigned number) {
-  auto combine = [&](Value a, Value b) {
-    return emitCombination(builder, nest, accumulator, a, b);
-  };
+/// then warp after warp. All threads have the totals.
+void NestEmitter::emitWarpTree(MutableArrayRef<Value> sums) {
   for (int64_t half = std::min<int64_t>(plan.lanes, warpSize) / 2; half > 0;
-       half /= 2)
-    sum = combine(sum, emitShuffleXor(builder, loc, sum, half));
+       half /= 2) {
+    SmallVector<Value> others;
+    for (Value sum : sums)
+      others.push_back(emitShuffleXor(builder, loc, sum, half));
+    combine(sums, others);
+  }
   if (plan.lanes <= warpSize)
     return;
-  Value scratch = launch.getReductionScratch(number, accumulator.type);
+  SmallVector<Value> scratch;
+  for (auto [number, sum] : llvm::enumerate(sums))
+    scratch.push_back(launch.getReductionScratch(number, sum.getType()));
   Value size = emitIndex(builder, loc, warpSize);
   Value warp = arith::DivUIOp::create(builder, loc, launch.thread, size);
   {
@@ -173,7 +215,8 @@ void NestEmitter::emitWarpTree(const Accumulator &accumulator, Value &sum,
     openIf(builder, loc,
            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane,
                                  emitIndex(builder, loc, 0)));
-    storeScratch(scratch, sum, warp);
+    for (auto [sum, place] : llvm::zip(sums, scratch))
+      storeScratch(place, sum, warp);
   }
   launch.emitBarrier(loc);
   int64_t warps = plan.lanes / warpSize;
@@ -186,8 +229,13 @@ void NestEmitter::emitWarpTree(const Accumulator &accumulator, Value &sum,
   for (int64_t i = 0; i < warps; ++i) {
     Value place = arith::AddIOp::create(builder, loc, first,
                                         emitIndex(builder, loc, i), nsw);
-    Value term = loadScratch(scratch, accumulator.type, place);
-    sum = i == 0 ? term : combine(sum, term);
+    SmallVector<Value> terms;
+    for (auto [sum, from] : llvm::zip(sums, scratch))
+      terms.push_back(loadScratch(from, sum.getType(), place));
+    if (i == 0)
+      llvm::copy(terms, sums.begin());
+    else
+      combine(sums, terms);
   }
 }
 
@@ -195,13 +243,9 @@ void NestEmitter::emitWarpTree(const Accumulator &accumulator, Value &sum,
 /// of them has the totals.
 void NestEmitter::emitBlockTree(SmallVectorImpl<Value> &sums, Value lane,
                                 int64_t stride) {
-  auto getAccumulator = [&](unsigned number) -> const Accumulator & {
-    return accumulators[number / plan.resultWidth()];
-  };
   SmallVector<Value> scratch;
   for (auto [number, sum] : llvm::enumerate(sums)) {
-    scratch.push_back(
-        launch.getReductionScratch(number, getAccumulator(number).type));
+    scratch.push_back(launch.getReductionScratch(number, sum.getType()));
     storeScratch(scratch.back(), sum, launch.thread);
   }
   launch.emitBarrier(loc);
@@ -217,12 +261,10 @@ void NestEmitter::emitBlockTree(SmallVectorImpl<Value> &sums, Value lane,
   for (int64_t i = 1; i < plan.lanes; ++i) {
     Value place = arith::AddIOp::create(
         builder, loc, launch.thread, emitIndex(builder, loc, i * stride), nsw);
-    for (auto [number, sum] : llvm::enumerate(sums)) {
-      const Accumulator &accumulator = getAccumulator(number);
-      sum = emitCombination(
-          builder, nest, accumulator, sum,
-          loadScratch(scratch[number], accumulator.type, place));
-    }
+    SmallVector<Value> terms;
+    for (auto [sum, from] : llvm::zip(sums, scratch))
+      terms.push_back(loadScratch(from, sum.getType(), place));
+    combine(sums, terms);
   }
   scf::YieldOp::create(builder, loc, sums);
   llvm::copy(ifFirst.getResults(), sums.begin());
@@ -235,8 +277,7 @@ void NestEmitter::emitTree(SmallVectorImpl<Value> &sums, Value lane,
     launch.emitBarrier(loc);
   if (!plan.lanesAreNeighbours)
     return emitBlockTree(sums, lane, stride);
-  for (auto [number, sum] : llvm::enumerate(sums))
-    emitWarpTree(accumulators[number], sum, number);
+  emitWarpTree(sums);
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,6 +291,9 @@ SmallVector<Type> NestEmitter::narrowSums() {
   SmallVector<Type> types;
   int64_t mine = llvm::divideCeil(plan.steps(), plan.lanes * plan.splits) *
                  plan.termWidth();
+  // Of moments, the terms that are read together are one.
+  if (squares)
+    mine = llvm::divideCeil(mine, plan.rounds * plan.termWidth());
   for (Accumulator &accumulator : accumulators) {
     types.push_back(accumulator.type);
     Type element = nest.outputs[accumulator.output].elementType;
@@ -260,10 +304,13 @@ SmallVector<Type> NestEmitter::narrowSums() {
 }
 
 /// Gives the accumulators these types, and what the thread has with them.
+/// Squares and their count have the type of the sum.
 void NestEmitter::widenSums(ArrayRef<Type> types,
                             SmallVectorImpl<Value> &sums) {
   for (auto [number, sum] : llvm::enumerate(sums))
-    sum = convertFloat(builder, loc, sum, types[number / plan.resultWidth()]);
+    sum = convertFloat(builder, loc, sum,
+                       squares ? types.front()
+                               : types[number / plan.resultWidth()]);
   for (auto [accumulator, type] : llvm::zip(accumulators, types))
     accumulator.type = type;
 }
@@ -360,21 +407,9 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
   Value isFirstLane = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::eq, lane, index(0));
   SmallVector<Type> types = narrowSums();
-  SmallVector<Value> sums;
-  for (const Accumulator &accumulator : accumulators)
-    for (int64_t number = 0; number < plan.resultWidth(); ++number) {
-      const Point &point = points[number];
-      if (plan.lanes == 1 && plan.splits == 1) {
-        sums.push_back(emitInit(accumulator, point));
-        continue;
-      }
-      Value neutral = emitNeutral(accumulator);
-      sums.push_back(plan.splits != 1
-                         ? neutral
-                         : arith::SelectOp::create(builder, loc, isFirstLane,
-                                                   emitInit(accumulator, point),
-                                                   neutral));
-    }
+  SmallVector<Value> sums = emitBegin(isFirstLane);
+  if (squares)
+    addOrigins(sums);
   Value begin = lane, end = emitSteps();
   if (plan.splits != 1) {
     int64_t length = plan.splitSteps();
@@ -403,6 +438,8 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
     isTail = false;
   }
   widenSums(types, sums);
+  if (squares)
+    removeOrigins(sums);
   if (plan.lanes != 1)
     emitTree(sums, lane, slots);
   if (isKnownToAll()) {
@@ -457,12 +494,7 @@ LogicalResult NestEmitter::emitPartials(ArrayRef<unsigned> partials) {
   result = arith::MulIOp::create(builder, loc, result, index(plan.width), nsw);
   Value isFirstLane = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::eq, lane, index(0));
-  SmallVector<Value> sums;
-  for (const Accumulator &accumulator : accumulators)
-    for (const Point &point : points)
-      sums.push_back(arith::SelectOp::create(builder, loc, isFirstLane,
-                                             emitInit(accumulator, point),
-                                             emitNeutral(accumulator)));
+  SmallVector<Value> sums = emitBegin(isFirstLane);
   auto addUp = [&](Value begin, Value trips, int64_t rounds) {
     auto loop =
         scf::ForOp::create(builder, loc, index(0), trips, index(1), sums);
@@ -481,13 +513,15 @@ LogicalResult NestEmitter::emitPartials(ArrayRef<unsigned> partials) {
           builder, loc,
           arith::MulIOp::create(builder, loc, split, index(plan.results), nsw),
           result, nsw);
-      Value *sum = updated.begin();
-      for (auto [accumulator, partial] : llvm::zip(accumulators, partials))
-        for (Value term : loadVector(builder, loc, plan.width, accumulator.type,
-                                     launch.getScratch(partial), place)) {
-          *sum = emitCombination(builder, nest, accumulator, *sum, term);
-          ++sum;
-        }
+      SmallVector<Value> terms;
+      for (auto [number, partial] : llvm::enumerate(partials))
+        llvm::append_range(
+            terms, loadVector(builder, loc, plan.width,
+                              sums[number * plan.resultWidth()].getType(),
+                              launch.getScratch(partial), place));
+      if (squares)
+        terms.push_back(emitCount(terms.front().getType(), split));
+      combine(updated, terms);
     }
     scf::YieldOp::create(builder, loc, updated);
     sums.assign(loop.getResults().begin(), loop.getResults().end());

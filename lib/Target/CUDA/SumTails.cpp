@@ -12,6 +12,8 @@
 
 #include "SumTails.h"
 
+#include "remat/Utils/Moments.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -70,6 +72,76 @@ static bool isElementwise(const LoopNest &nest, int64_t elements) {
          });
 }
 
+static bool isZero(TypedAttr init) {
+  auto number = dyn_cast_or_null<FloatAttr>(init);
+  return number && number.getValue().isZero();
+}
+
+/// Whether a nest is a sum from zero of terms whose number is known.
+static bool isPlainSum(const LoopNest &nest, const NestPlan &plan) {
+  return plan.kind == NestPlan::Sum && nest.outputs.size() == 1 &&
+         nest.outputs[0].root && !nest.outputs[0].nonlinear &&
+         !nest.outputs[0].base && isZero(nest.inits[0]) && !hasChecks(nest) &&
+         nest.body->getOps<memref::LoadOp>().empty() &&
+         llvm::none_of(nest.loops, [](const Loop &loop) {
+           return loop.isOpen() || loop.begin || loop.end;
+         });
+}
+
+/// Whether the points of two nests, and their only results, are the same.
+static bool haveSameLoops(const LoopNest &a, const LoopNest &b) {
+  return a.outputs[0].coefficients == b.outputs[0].coefficients &&
+         llvm::equal(a.loops, b.loops, [](const Loop &one, const Loop &other) {
+           return one.size == other.size &&
+                  one.isReduction == other.isReduction &&
+                  one.dims == other.dims;
+         });
+}
+
+std::optional<size_t> remat::cuda::findSquares(PlannedNest sum,
+                                               ArrayRef<PlannedNest> behind) {
+  if (!isPlainSum(*sum.nest, *sum.plan))
+    return std::nullopt;
+  // What is read and written before the squares are. A result that has been
+  // written is in the place of no other.
+  Value total = sum.nest->outputs[0].root;
+  SmallVector<Value> read, written = {total};
+  for (const Access &input : sum.nest->inputs)
+    if (input.root)
+      read.push_back(input.root);
+  for (auto [number, next] : llvm::enumerate(behind)) {
+    const LoopNest &nest = *next.nest;
+    auto op = cast<linalg::GenericOp>(nest.op);
+    bool isMoment =
+        isPlainSum(nest, *next.plan) && haveSameLoops(*sum.nest, nest) &&
+        llvm::any_of(behind.take_front(number), [&](const PlannedNest &mean) {
+          return isCentralMoment(cast<linalg::GenericOp>(sum.nest->op),
+                                 cast<linalg::GenericOp>(mean.nest->op), op);
+        });
+    if (isMoment) {
+      Value place = nest.outputs[0].root;
+      bool isFree = !llvm::is_contained(written, place) &&
+                    llvm::none_of(read, [&](Value other) {
+                      return mayShare(place, other) &&
+                             !llvm::is_contained(written, other);
+                    });
+      return isFree ? std::optional<size_t>(number) : std::nullopt;
+    }
+    // The sum, the mean and the terms must stay what they are.
+    if (!nest.body->getOps<memref::LoadOp>().empty())
+      return std::nullopt;
+    for (const Access &output : nest.outputs) {
+      if (llvm::is_contained(written, output.root))
+        return std::nullopt;
+      written.push_back(output.root);
+    }
+    for (const Access &input : nest.inputs)
+      if (input.root)
+        read.push_back(input.root);
+  }
+  return std::nullopt;
+}
+
 size_t remat::cuda::countTails(PlannedNest sum, ArrayRef<PlannedNest> behind) {
   std::optional<unsigned> loop = findResultLoop(*sum.nest);
   if (sum.plan->kind != NestPlan::Sum || !loop)
@@ -79,6 +151,11 @@ size_t remat::cuda::countTails(PlannedNest sum, ArrayRef<PlannedNest> behind) {
     if (!isInPlace(output, *loop))
       return 0;
     written.push_back(output.root);
+  }
+  if (sum.squares) {
+    if (!isInPlace(*sum.squares, *loop))
+      return 0;
+    written.push_back(sum.squares->root);
   }
   // Where the sum ends in a launch of its own, nobody reads its terms any more.
   if (sum.plan->splits == 1) {

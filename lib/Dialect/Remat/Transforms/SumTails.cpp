@@ -7,7 +7,9 @@
 // A batch norm makes a mean of a sum, the inverse of a deviation of another,
 // and four factors for each channel in its gradient. As kernels of their own,
 // these take longer to start than to run. They are one kernel with the sum: the
-// threads that add up the last terms of its results go on with them.
+// threads that add up the last terms of its results go on with them. So are the
+// mean and the deviation: the sum of the squares about the mean is made beside
+// the sum that the mean is of, so that memory is read once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +17,8 @@
 
 #include "KernelPool.h"
 #include "Tuning.h"
+
+#include "remat/Utils/Moments.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -60,6 +64,7 @@ private:
   bool isSum();
   bool isElementwise(linalg::GenericOp op);
   bool mayJoin(Operation *op);
+  bool isSquares(linalg::GenericOp op);
   bool collect(Operation *op, SetVector<Operation *> &moved);
   bool join(Operation *op);
   void joinReaders();
@@ -119,7 +124,17 @@ bool TailFinder::mayJoin(Operation *op) {
          !op->hasAttr(RematDialect::policyAttrName) &&
          op->getAttr(RematDialect::backwardAttrName) ==
              sum->getAttr(RematDialect::backwardAttrName) &&
-         llvm::none_of(op->getResults(), isTagged) && isElementwise(generic);
+         llvm::none_of(op->getResults(), isTagged) &&
+         (isElementwise(generic) || isSquares(generic));
+}
+
+/// Whether `op` adds up the squares of what the sum does, about a mean that is
+/// a member.
+bool TailFinder::isSquares(linalg::GenericOp op) {
+  return info.isEligible(op) &&
+         llvm::any_of(ArrayRef(members).drop_front(), [&](Operation *mean) {
+           return isCentralMoment(sum, cast<linalg::GenericOp>(mean), op);
+         });
 }
 
 /// Adds what has to stand right behind the members so that `op` can, that
