@@ -148,7 +148,10 @@ private:
   llvm::LogicalResult finish(const TilePass &pass,
                              llvm::ArrayRef<mlir::Value> sums);
   void finishReduction(unsigned number, llvm::ArrayRef<mlir::Value> sums);
-  void storeProduct(unsigned number, llvm::ArrayRef<mlir::Value> sums);
+  llvm::LogicalResult storeProduct(unsigned number,
+                                   llvm::ArrayRef<mlir::Value> sums);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  finishSum(const LoopNest &last, mlir::Value sum);
 
   /// What a step reads of each row or column, or one divided by it.
   struct Line {
@@ -211,6 +214,8 @@ private:
   std::vector<llvm::SmallVector<llvm::SmallVector<mlir::Value>>> kept;
   /// What the step at hand has read.
   llvm::DenseMap<std::pair<unsigned, unsigned>, mlir::Value> loaded;
+  /// The unit whose rows are added up.
+  mlir::Value unit;
   /// Of the pass at hand.
   std::vector<Line> lines;
   /// By step.

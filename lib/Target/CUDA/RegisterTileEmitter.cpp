@@ -501,7 +501,31 @@ void RegisterTileEmission::finishReduction(unsigned number,
   }
 }
 
-void RegisterTileEmission::storeProduct(unsigned number, ArrayRef<Value> sums) {
+/// What a final makes of an element of the sum that it reads.
+FailureOr<SmallVector<Value>>
+RegisterTileEmission::finishSum(const LoopNest &last, Value sum) {
+  BodyEmitter body(*last.body, launch.context);
+  for (auto [argument, access] :
+       llvm::zip(last.body->getArguments(), last.inputs))
+    body.defineArgument(argument, 0, [&, &access = access](OpBuilder &) {
+      return access.scalar
+                 ? launch.context.scalars.lookupOrDefault(access.scalar)
+                 : sum;
+    });
+  SmallVector<Value> values(last.body->getTerminator()->getOperands());
+  for (Value value : values)
+    body.require(value);
+  body.prepare(0);
+  if (failed(body.emit(builder, 0)))
+    return failure();
+  for (Value &value : values)
+    value = body.lookup(value);
+  return values;
+}
+
+/// Stores what a thread has of a product, or what is made of it.
+LogicalResult RegisterTileEmission::storeProduct(unsigned number,
+                                                 ArrayRef<Value> sums) {
   const RowStep &step = schedule.steps[number];
   const auto &factors = tiles.factorOf[number];
   const TileFactor &factor =
@@ -516,6 +540,14 @@ void RegisterTileEmission::storeProduct(unsigned number, ArrayRef<Value> sums) {
     if (place != column && int64_t(place) != row && loop.size != 1 &&
         !llvm::is_contained(step.rows, int64_t(loop.dims.front())))
       side = place;
+  // Who writes an element, and where: the loops of the product, or of a final.
+  const TiledFinal *final = nullptr;
+  LoopNest last;
+  for (auto [step, tiled] : llvm::zip(schedule.finals, plan.finals))
+    if (tiled.sum == static_cast<int>(number)) {
+      final = &tiled;
+      last = schedule.openUnit(builder, step, unit);
+    }
   for (unsigned h = 0; h < 2; ++h) {
     OpBuilder::InsertionGuard guard(builder);
     if (Value exists = emitIsOwned(h))
@@ -528,7 +560,14 @@ void RegisterTileEmission::storeProduct(unsigned number, ArrayRef<Value> sums) {
       rowPlace = add(rowPlace, getOwned(h));
       columnPlace = index(0);
     }
-    Value base = emitAddress(nest, made, column, row, rowPlace, columnPlace);
+    SmallVector<Value> bases;
+    if (!final)
+      bases.push_back(
+          emitAddress(nest, made, column, row, rowPlace, columnPlace));
+    else
+      for (const Access &output : last.outputs)
+        bases.push_back(emitAddress(last, output, final->columnLoop, /*row=*/-1,
+                                    Value(), columnPlace));
     for (unsigned place = 0; place < sums.size(); ++place) {
       Element e = getElement(place);
       if (e.h != h)
@@ -537,12 +576,24 @@ void RegisterTileEmission::storeProduct(unsigned number, ArrayRef<Value> sums) {
       Value point = getSwept(e);
       if (factor.side != factor.getPaddedSide())
         openIf(builder, loc, isBelow(point, index(factor.side)));
-      launch.context.store(
-          builder, loc,
-          convertFloat(builder, loc, sums[place], made.elementType), made.root,
-          add(base, mul(point, made.coefficients[side])));
+      Value sum = convertFloat(builder, loc, sums[place], made.elementType);
+      auto store = [&](const Access &access, Value value, Value base,
+                       int64_t coefficient) {
+        launch.context.store(builder, loc, value, access.root,
+                             add(base, mul(point, coefficient)));
+      };
+      if (!final) {
+        store(made, sum, bases.front(), made.coefficients[side]);
+        continue;
+      }
+      FailureOr<SmallVector<Value>> values = finishSum(last, sum);
+      if (failed(values))
+        return failure();
+      for (auto [output, value, base] : llvm::zip(last.outputs, *values, bases))
+        store(output, value, base, output.coefficients[final->sideLoop]);
     }
   }
+  return success();
 }
 
 /// Stores what a pass has reduced, for steps that follow.
@@ -551,10 +602,12 @@ LogicalResult RegisterTileEmission::finish(const TilePass &pass,
   for (unsigned number : pass.ends) {
     int64_t count = countSums(number);
     if (schedule.steps[number].isContraction &&
-        plan.steps[number].kind != TiledStep::Tile)
-      storeProduct(number, sums.take_front(count));
-    else if (count != 0)
+        plan.steps[number].kind != TiledStep::Tile) {
+      if (failed(storeProduct(number, sums.take_front(count))))
+        return failure();
+    } else if (count != 0) {
       finishReduction(number, sums.take_front(count));
+    }
     sums = sums.drop_front(count);
   }
   launch.emitBarrier(loc);
@@ -574,6 +627,7 @@ LogicalResult RegisterTileEmission::emitSweep(unsigned sweep) {
 }
 
 LogicalResult RegisterTileEmission::emitSums(Value unit) {
+  this->unit = unit;
   for (const TilePass &pass : tiles.sweeps.front()) {
     SmallVector<Value> sums = emitInits(pass);
     Value begin = emitFirstTile(pass.steps), end = index(countRowTiles());

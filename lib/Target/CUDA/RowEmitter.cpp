@@ -234,12 +234,14 @@ static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
   return placeFactors(plan, function, maxInsideBytes - countBytes());
 }
 
-/// Gives sums that are finished in the kernel a place in the workspace.
+/// Gives sums that are finished in the kernel a place in the workspace, if they
+/// are in memory at all.
 static void placeSums(RowPlan &plan) {
   for (const RowStep &step : plan.schedule.steps) {
     auto alloc =
         step.nest.outputs.front().root.getDefiningOp<memref::AllocOp>();
     if (alloc && step.summedRuns != 0 &&
+        !(plan.tiled && plan.tiled->passing.contains(alloc)) &&
         !llvm::is_contained(plan.workspace, alloc))
       plan.workspace.push_back(alloc);
   }

@@ -227,11 +227,13 @@ LogicalResult TiledRowEmission::emitRows() {
   return emitRowsOnly(plan.numSweeps);
 }
 
-/// What is made of the tile of columns once it is added up.
+/// What is made of the tile of columns once it is added up, and in memory.
 LogicalResult TiledRowEmission::emitFinals(Value unit) {
-  for (auto [step, number] : llvm::zip(schedule.finals, plan.finalColumns)) {
+  for (auto [step, tiled] : llvm::zip(schedule.finals, plan.finals)) {
+    if (tiled.sum >= 0)
+      continue;
     LoopNest nest = schedule.openUnit(builder, step, unit);
-    Loop &loop = nest.loops[number];
+    Loop &loop = nest.loops[tiled.columnLoop];
     loop.size = plan.tileColumns;
     loop.begin = columnBegin;
     loop.end = emitColumnEnd();

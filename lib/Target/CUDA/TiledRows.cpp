@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TiledRows.h"
+#include "NestEmitter.h"
 #include "RegisterTiles.h"
 
 #include "remat/Codegen/KernelWorkspace.h"
@@ -47,6 +48,7 @@ private:
                      TiledStep &tiled);
   bool classify(const RowStep &step, TiledStep &tiled);
   bool addFinal(const RowStep &step);
+  void finishInRegisters(const RowStep &step, TiledFinal &tiled);
   bool addFactors(const RowStep &step, TiledStep &tiled);
   bool isRepeatable(const RowStep &step, const TiledStep &tiled) const;
   void placeRows(bool repeats);
@@ -202,11 +204,91 @@ bool TilePlanner::addFinal(const RowStep &step) {
       for (auto [number, loop] : llvm::enumerate(step.nest.loops))
         if (input.root == made.root && loop.size == plan.columns &&
             input.coefficients[number] == made.coefficients[tiled.columnLoop]) {
-          plan.finalColumns.push_back(number);
+          plan.finals.push_back({static_cast<unsigned>(number)});
           return true;
         }
   }
   return false;
+}
+
+/// Lets threads finish a sum that they have in registers, if what is made of it
+/// is made of one element each, and nothing else reads it. A block makes all
+/// results of its columns, so that each result is written once.
+void TilePlanner::finishInRegisters(const RowStep &step, TiledFinal &tiled) {
+  const LoopNest &last = step.nest;
+  const Access *read = nullptr;
+  for (const Access &input : last.inputs)
+    if (input.root && input.isRead) {
+      if (read)
+        return;
+      read = &input;
+    }
+  auto isPlain = [](const Access &access) {
+    return !access.nonlinear && !access.base;
+  };
+  bool isElementwise =
+      llvm::none_of(last.loops,
+                    [](const Loop &loop) { return loop.isReduction; }) &&
+      llvm::none_of(last.outputs,
+                    [](const Access &output) { return output.isRead; }) &&
+      llvm::all_of(last.outputs, isPlain) && !hasChecks(last) &&
+      last.body->getOps<memref::LoadOp>().empty() &&
+      last.body->getOps<linalg::IndexOp>().empty();
+  auto alloc = read && isElementwise && isPlain(*read)
+                   ? read->root.getDefiningOp<memref::AllocOp>()
+                   : memref::AllocOp();
+  if (!alloc)
+    return;
+  // The step that adds it up alone writes it, and this alone reads it.
+  int sum = -1;
+  for (auto [number, other] : llvm::enumerate(schedule.steps)) {
+    for (const Access &access : other.nest.inputs)
+      if (access.root == alloc)
+        return;
+    for (const Access &access : other.nest.outputs)
+      if (access.root == alloc) {
+        if (sum >= 0)
+          return;
+        sum = number;
+      }
+  }
+  for (const RowStep &other : schedule.finals)
+    for (const Access &access :
+         llvm::concat<const Access>(other.nest.inputs, other.nest.outputs))
+      if (access.root == alloc && &access != read)
+        return;
+  if (sum < 0 || plan.steps[sum].kind != TiledStep::OverRows ||
+      !schedule.steps[sum].isContraction)
+    return;
+  const RowStep &product = schedule.steps[sum];
+  const Access &made = product.nest.outputs.front();
+  if (made.offset != read->offset || made.elementType != read->elementType)
+    return;
+  // The loop of the other side, whose elements lie as the product has them.
+  int side = -1;
+  for (auto [number, loop] : llvm::enumerate(last.loops)) {
+    bool isUnit = llvm::any_of(loop.dims, [&](unsigned dim) {
+      return llvm::is_contained(step.rows, int64_t(dim));
+    });
+    if (isUnit || number == tiled.columnLoop || loop.size == 1)
+      continue;
+    if (side >= 0)
+      return;
+    side = number;
+  }
+  if (side < 0)
+    return;
+  for (auto [number, loop] : llvm::enumerate(product.nest.loops))
+    if (!loop.isReduction &&
+        static_cast<int>(number) != plan.steps[sum].columnLoop &&
+        loop.size == last.loops[side].size &&
+        made.coefficients[number] == read->coefficients[side] &&
+        !llvm::is_contained(product.rows, int64_t(loop.dims.front()))) {
+      tiled.sum = sum;
+      tiled.sideLoop = side;
+      plan.passing.insert(alloc);
+      return;
+    }
 }
 
 /// Whether a launch may do a step for rows again for itself: it is elementwise,
@@ -265,7 +347,8 @@ void TilePlanner::placeRows(bool repeats) {
        llvm::concat<const RowStep>(schedule.factors, schedule.copies))
     absent.insert(step.getRoot());
   for (auto alloc : function.getOps<memref::AllocOp>()) {
-    if (!isAccessed(alloc) || absent.contains(alloc))
+    if (!isAccessed(alloc) || absent.contains(alloc) ||
+        plan.passing.contains(alloc))
       continue;
     bool isWhole = shared.contains(alloc) || !schedule.inside.contains(alloc);
     (wide.contains(alloc) ? plan.tiles
@@ -383,6 +466,9 @@ std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
   plan.rowRegisters = findRegisters(/*overRows=*/false);
   if (plan.hasOverRows)
     plan.sumRegisters = findRegisters(/*overRows=*/true);
+  if (plan.sumRegisters)
+    for (auto [step, tiled] : llvm::zip(schedule.finals, plan.finals))
+      finishInRegisters(step, tiled);
   for (bool areWhole : {true, false})
     for (plan.tileColumns = maxTileColumns; plan.tileColumns >= minTileColumns;
          plan.tileColumns /= 2)

@@ -58,14 +58,26 @@ struct TiledStep {
   bool isResult = false;
 };
 
+/// What finishes a sum over rows.
+struct TiledFinal {
+  /// The loop that walks the columns.
+  unsigned columnLoop;
+  /// The step that adds up what it reads, and the loop that walks the other
+  /// side of that product, where threads finish what they have added up in
+  /// registers. Then the sum is not in memory. Else -1.
+  int sum = -1, sideLoop = -1;
+};
+
 struct TiledRows {
   /// Columns, and those of a tile. The last tile may have fewer.
   int64_t columns = 0, tileColumns = 0;
   /// One for each step of the schedule.
   std::vector<TiledStep> steps;
   unsigned numSweeps = 0;
-  /// The loops of the schedule's finals that walk the columns.
-  llvm::SmallVector<unsigned> finalColumns;
+  /// One for each of the schedule's finals.
+  std::vector<TiledFinal> finals;
+  /// Sums over rows that are in registers alone.
+  llvm::DenseSet<mlir::Value> passing;
   /// Allocations for a tile of rows and columns in shared memory; for rows
   /// there; and those that are in the workspace as a whole, since both launches
   /// need them.
