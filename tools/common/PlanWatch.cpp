@@ -19,10 +19,11 @@ using namespace remat::tools;
 static std::atomic<bool> interrupted = false;
 
 PlanWatch::PlanWatch(StringRef tool, bool shows, StringRef afterwards,
-                     StringRef costUnit, bool moreOfIt)
+                     StringRef costUnit, StringRef further)
     : tool(tool), afterwards(afterwards),
       costUnit(costUnit.empty() ? "" : " " + costUnit.str()),
-      isOver(moreOfIt && interrupted),
+      further(further.empty() ? "" : further.str() + ": "),
+      isOver(!further.empty() && interrupted),
       line(tool, shows, [this] { return describe(); }) {
   interrupted = isOver;
   setInterruptFunction([] { interrupted = true; });
@@ -67,7 +68,7 @@ ProgressState PlanWatch::describe() {
   std::lock_guard<std::mutex> lock(mutex);
   isNews = false;
   if (planner.empty())
-    return {"no plan yet", std::nullopt};
+    return {further + "no plan yet", std::nullopt};
   auto percent = [&](int64_t time) {
     return latest.baseCost > 0 ? 100.0 * double(time - latest.baseCost) /
                                      double(latest.baseCost)
@@ -81,7 +82,7 @@ ProgressState PlanWatch::describe() {
       "{5:f3}%, peak {6} bytes",
       planner, latest.time, percent(latest.time), latest.lowerBound,
       percent(latest.lowerBound), 100 * gap, latest.peakBytes, costUnit);
-  return {text, 1 - gap};
+  return {further + text, 1 - gap};
 }
 
 PlanTime::Turn::Turn(PlanTime &time, planning::SolverOptions &options,

@@ -24,10 +24,10 @@ public:
   /// Without `shows`, nothing is said of the progress. `afterwards` is what the
   /// tool does with the plan after Ctrl-C, for a note; empty for none. Costs of
   /// models are in nanoseconds, those of instances in no unit that is known.
-  /// A Ctrl-C that has ended the search before ends this one, too, if this one
-  /// is `moreOfIt`.
+  /// `further` plans, behind that of the step, are called so. A Ctrl-C that has
+  /// ended the search before ends theirs, too.
   PlanWatch(llvm::StringRef tool, bool shows, llvm::StringRef afterwards = "",
-            llvm::StringRef costUnit = "ns", bool moreOfIt = false);
+            llvm::StringRef costUnit = "ns", llvm::StringRef further = "");
   ~PlanWatch();
   PlanWatch(const PlanWatch &) = delete;
 
@@ -44,7 +44,7 @@ private:
   void onProgress(const planning::Progress &progress);
   ProgressState describe();
 
-  std::string tool, afterwards, costUnit;
+  std::string tool, afterwards, costUnit, further;
   /// Whether there was nothing left to search for.
   bool isOver;
   std::optional<double> firstPlanSeconds;

@@ -243,7 +243,7 @@ collectPlans(mlir::ModuleOp tasks, const GraphPlan &found, const Facts &facts) {
   planning::SolverOptions search = step.plan.solver;
   PlanWatch watch("remat-compile", options().plan.showsProgress(),
                   "the report has the plans so far", "ns",
-                  /*moreOfIt=*/true);
+                  /*further=*/"plans for the report");
   watch.attach(search);
   return remat::collectPlans(
       tasks, step, search, facts.details.frontierPlans,

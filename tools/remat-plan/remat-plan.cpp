@@ -163,7 +163,7 @@ static Error collectPlans(mlir::ModuleOp tasks, const Model &model,
   found.solution.lowerBound = outcome.solution->lowerBound;
   tools::PlanWatch watch("remat-plan", options().plan.showsProgress(),
                          "the report has the plans so far", "ns",
-                         /*moreOfIt=*/true);
+                         /*further=*/"plans for the report");
   planning::SolverOptions search = model.options.plan.solver;
   watch.attach(search);
   return remat::collectPlans(

@@ -372,7 +372,7 @@ static Expected<std::vector<PlannedStep>> collectPlans(const Model &model,
   planning::SolverOptions search = options().step.plan.solver;
   PlanWatch watch("remat-run", options().plan.showsProgress(),
                   "the report has the plans so far", "ns",
-                  /*moreOfIt=*/true);
+                  /*further=*/"plans for the report");
   watch.attach(search);
   PlanTime::Turn turn(options().planTime, search);
   return remat::collectPlans(*model.module, options().step, search,
