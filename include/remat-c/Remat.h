@@ -318,7 +318,7 @@ REMAT_CAPI_EXPORTED RematStatus rematModuleGetSavedValues(RematModule module,
 /// options are those that it was planned with. `tasks`, which may be null, is
 /// what it was at REMAT_LEVEL_TASKS: with it the page compares the plan with
 /// that which saves everything, and with as many of the frontier as `points`
-/// says (0, or 2 and more). To find 5 takes about as long as planning did.
+/// says (0, or 2 and more). To find 5 may take twice as long as planning did.
 /// `step`, which may be null, is as for rematModuleGetTrace and shows when each
 /// task ran. `title` names the model; null is "model".
 REMAT_CAPI_EXPORTED RematStatus

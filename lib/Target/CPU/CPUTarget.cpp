@@ -58,8 +58,10 @@ public:
   load(ModuleOp module, const LoweringOptions &lowering,
        const EmitOptions &emission) const override {
     if (!emission.device.empty() && emission.device != "cpu")
-      return llvm::createStringError("unknown device '" + emission.device +
-                                     "' of target 'cpu', expected cpu");
+      return llvm::createStringError(
+          "unknown device '" + emission.device +
+          "' of target 'cpu', expected cpu; what runs on a GPU, or in its "
+          "simulator, is compiled with --target=cuda from the tasks on");
     return JitModule::create(module, lowering, emission);
   }
 };

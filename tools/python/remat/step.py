@@ -360,8 +360,8 @@ class Step:
     def report(self, path, *arrays, title="model", compare=True):
         """Writes a page in HTML, which needs no network: memory over the step, and each value with what was decided
         and why. With arrays the step runs on them, and the page shows when each task ran. Beside the step is what it
-        would be if everything were saved, and, to compare, plans for other budgets, which takes about as long as
-        planning did. Without `compare`, these are left out."""
+        would be if everything were saved, and, to compare, plans for other budgets, which may take twice as long
+        as planning did. Without `compare`, these are left out."""
         with self._ran(lib.PROFILE, arrays) if arrays else contextlib.nullcontext() as step:
             page = self._placed.report(self._options, self._tasks, REPORT_POINTS if compare else 0, step, title)
         write_file(path, page)
