@@ -116,6 +116,27 @@ static SmallVector<Operation *> findMakers(ValueRange values,
   return sorted;
 }
 
+/// Says what policies ask of loops in `body`, that of a derivative, and is not
+/// done: each iteration of that runs these loops again.
+static void reportMadeAgain(func::FuncOp body) {
+  llvm::SetVector<std::pair<Operation *, unsigned>> made;
+  for (auto tag : body.getOps<TagOp>()) {
+    std::optional<Policy> policy = tag.getPolicy();
+    auto loop = getStored(tag->getOperand(0)).getDefiningOp<LoopOp>();
+    if (loop &&
+        (policy == Policy::MustSave || policy == Policy::MustCpuOffload))
+      made.insert({loop, *policy == Policy::MustSave});
+  }
+  for (auto [loop, isSave] : made)
+    loop->emitWarning() << "is in the body of another loop, whose derivative "
+                           "runs it again: what is "
+                        << (isSave ? "MUST_SAVE" : "MUST_CPU_OFFLOAD")
+                        << " in it is made again by each iteration"
+                        << (isSave ? "" : ", and not sent to the host")
+                        << "; if one of the loops is unrolled (unroll-limit), "
+                           "it is what it has to be";
+}
+
 /// The body in reverse: of the cotangents of what is carried and the sums of
 /// those of invariants; of the invariants; and of all stacks, the slices and
 /// the cotangents of stacked results. `joint` is the body with its derivative.
@@ -183,6 +204,7 @@ func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
       copyBackward(last, gradients[i].getDefiningOp());
   }
   func::ReturnOp::create(builder, body.getLoc(), gradients);
+  reportMadeAgain(written);
   // What is asked of values of an iteration, their stacks or this function
   // comply with. Only who differentiates it reads it again.
   unsigned highest = getHighestLevel(written);
