@@ -12,6 +12,7 @@ import warnings
 import torch
 
 from ..errors import Error, ExportError
+from .ctc import ctc_loss_of_tensors
 from .higher_order import call_functions, flex_attention_on_cpu
 from .joint import decompositions, traceable_kernels, warn_of_reentrant_checkpoints
 from .lower import is_foreign
@@ -174,6 +175,10 @@ def _explain(error):
     elif "requires_grad_()" in why:
         why = ("what depends on a tensor that the model calls requires_grad_() of cannot be exported; take the gradient "
                "with respect to it by torch.func.grad, which needs no such call (%s)" % why.split(":")[0])
+    elif "pack_padded_sequence" in why:
+        why = ("torch.nn.utils.rnn.pack_padded_sequence makes a tensor whose shape depends on the lengths; give the "
+               "layer the padded sequences, and take from its results those of each length, or call torch.compile, "
+               "which leaves packed sequences to PyTorch")
     elif "data-dependent" in why:
         why = "what the model computes depends on the data of a tensor, which one graph cannot do (%s)" % why
     tracer = os.path.dirname(torch._dynamo.__file__)
@@ -199,7 +204,7 @@ def capture(model, function, args, kwargs):
     torch._dynamo.reset()
     try:
         with torch._dynamo.config.patch(allow_rnn=True, trace_autograd_ops=True), _masks_as_they_are(), \
-                flex_attention_on_cpu():
+                flex_attention_on_cpu(), ctc_loss_of_tensors():
             torch.compile(function, backend=captured.backend, fullgraph=True, dynamic=False)(*args, **kwargs)
     except _Captured:
         pass
