@@ -48,11 +48,13 @@ void NestEmitter::addSquares(const Access &access, const NestPlan &sum) {
   accumulators.front().type = builder.getF64Type();
 }
 
+/// Sums, squares and the count of no terms.
 SmallVector<Value> NestEmitter::emitNoMoments() {
   Value zero = emitFloat(builder, loc, accumulators.front().type, 0);
   return SmallVector<Value>(2 * plan.resultWidth() + 1, zero);
 }
 
+/// Puts two groups together, by the formula above.
 void NestEmitter::combineMoments(MutableArrayRef<Value> sums,
                                  ArrayRef<Value> terms) {
   auto add = [&](Value a, Value b) -> Value {
