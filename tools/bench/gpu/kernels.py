@@ -5,11 +5,10 @@ usage: kernels.py BIN MODEL.mlir... [--budgets=none,60%,min] [--options="--effor
 
 BIN is the directory of remat-compile. A manifest is the file beside the model that ends in .json, if there is one. Each
 model is compiled for each budget, for compute capabilities 8.0 and 9.0. A row of the table has the bytes of the planned
-peak, the distinct functions of the device (launches of generated kernels), the most registers of a thread on 8.0 and
-9.0, how many of the functions have a stack frame there, which is where spilled registers and local arrays are, and how
-many of those that read memory of the device do so by loads or copies of 16 bytes. A budget that is too small is no
-failure; the row says what the smallest one is. Exit status 1 if a function has a stack frame, or a model does not
-compile.
+peak, the distinct kernels of the device (launches of generated code), the most registers of a thread on 8.0 and 9.0,
+how many functions have a stack frame there, which is where spilled registers and local arrays are, and how many of the
+kernels that read memory of the device do so by loads or copies of 16 bytes. A budget that is too small is no failure;
+the row says what the smallest one is. Exit status 1 if a function has a stack frame, or a model does not compile.
 """
 import argparse, collections, os, re, struct, subprocess, sys, tempfile
 
@@ -56,13 +55,14 @@ def read_needs(cubin):
 
 
 def count_loads(ptx):
-    """Functions that read memory of the device, and those of them that do so 16 bytes at a time."""
+    """Kernels, those that read memory of the device, and those of these that do so 16 bytes at a time."""
+    kernels = ptx.decode().split(".entry")[1:]
     reading = wide = 0
-    for body in ptx.decode().split(".entry")[1:]:
+    for body in kernels:
         if re.search(r"\bld\.global|cp\.async", body):
             reading += 1
             wide += bool(re.search(r"\bld\.global\S*\.(v4\.[bfus]32|v2\.[bfus]64)|cp\.async\S* \[[^]]*\], \[[^]]*\], 16", body))
-    return reading, wide
+    return len(kernels), reading, wide
 
 
 def measure(options, model, budget, folder):
@@ -79,17 +79,16 @@ def measure(options, model, budget, folder):
         message = errors[0].split("error: ")[-1] if errors else "status %d" % run.returncode
         return message, "the smallest feasible budget" in message
     peak = re.search(r"planned peak (\d+)", run.stdout)
-    registers, frames, functions, reading, wide = {80: 0, 90: 0}, {80: 0, 90: 0}, 0, 0, 0
+    registers, frames, kernels, reading, wide = {80: 0, 90: 0}, {80: 0, 90: 0}, 0, 0, 0
     for kind, capability, image in read_images(path):
         if kind == PTX:
             more = count_loads(image.rstrip(b"\0"))
-            reading, wide = reading + more[0], wide + more[1]
+            kernels, reading, wide = kernels + more[0], reading + more[1], wide + more[2]
             continue
         needs = read_needs(image)
-        functions += len(needs) if capability == 80 else 0
         registers[capability] = max([registers[capability]] + [need[0] for need in needs])
         frames[capability] += sum(need[1] > 0 for need in needs)
-    row = "%16s %9d %7d %7d %8d %8d %11s" % (peak.group(1) if peak else "-", functions, registers[80], registers[90],
+    row = "%16s %9d %7d %7d %8d %8d %11s" % (peak.group(1) if peak else "-", kernels, registers[80], registers[90],
                                             frames[80], frames[90], "%d of %d" % (wide, reading))
     return row, not any(frames.values())
 
@@ -105,7 +104,7 @@ def main():
     good = True
     with tempfile.TemporaryDirectory() as folder:
         options.cache = options.cache or os.path.join(folder, "cache")
-        print("%-24s %-6s %16s %9s %7s %7s %8s %8s %11s" % ("model", "budget", "planned peak", "functions", "reg 8.0",
+        print("%-24s %-6s %16s %9s %7s %7s %8s %8s %11s" % ("model", "budget", "planned peak", "kernels", "reg 8.0",
                                                             "reg 9.0", "stack 8.0", "stack 9.0", "16 bytes"))
         for model in options.models:
             for budget in options.budgets.split(","):
