@@ -7,6 +7,9 @@ usage: joint_graphs.py BIN [--models=NAME,...] [--overhead=12] [--steps=5] [--ef
 BIN is the folder with remat-plan. Each model is made with random weights, and its training step (cross entropy of the
 logits, gradients of all parameters) is exported and planned without a budget, for the smallest arena that a plan is
 found for, and between the two in STEPS bisections for the smallest one that costs at most OVERHEAD percent more time.
+Besides, the step does its batch in 2, 4, 8 ... parts (--split-batch), each with nothing recomputed, and the smallest
+arena counts whose step takes at most OVERHEAD percent more time; where rows of the batch depend on each other, as those
+of a batch norm do, there is none.
 
 PyTorch's peak is that of its unfused ATen graph of the same step, in the order in which eager execution makes it: a
 storage lives from the op that makes it to the last op that reads it or a view of it. Neither side counts parameters,
@@ -14,7 +17,7 @@ inputs and results (the loss and the gradients), nor workspaces that libraries t
 of fused tasks, so that a part of what PyTorch saves needs no recomputation: the column `no budget` has it.
 
 A cell has the arena, as what it adds to PyTorch's peak, and the planned time of the step, as what it adds to that of
-remat's step that keeps everything. The column behind them has the longest time until a first plan was there. DIR keeps
+remat's step that keeps everything and does the whole batch at once. The column behind them has the longest time until a first plan was there. DIR keeps
 the exported models, and those that are there are not exported again; without it they are thrown away.
 
 Exit status 1 if the tool fails on a model. Needs torch, timm and transformers.
@@ -27,7 +30,8 @@ INFEASIBLE_EXIT = 3
 def image_model(name, size=224, batch=64):
     def make():
         import timm, torch
-        return timm.create_model(name, num_classes=1000), (torch.randn(batch, 3, size, size),), (batch, 1000)
+        images, targets = torch.randn(batch, 3, size, size), torch.randint(1000, (batch,))
+        return timm.create_model(name, num_classes=1000), images, targets
     return make
 
 
@@ -37,7 +41,7 @@ def language_model(kind, batch=16, length=512, **config):
         settings = getattr(transformers, kind + "Config")(use_cache=False, bos_token_id=0, eos_token_id=0, **config)
         suffix = {"GPT2": "LMHeadModel", "Llama": "ForCausalLM", "OPT": "ForCausalLM"}.get(kind, "ForMaskedLM")
         model = getattr(transformers, kind + suffix)(settings)
-        return model, (torch.randint(settings.vocab_size, (batch, length)),), (batch * length, settings.vocab_size)
+        return model, *(torch.randint(settings.vocab_size, (batch, length)) for _ in range(2))
     return make
 
 
@@ -58,14 +62,31 @@ MODELS |= {
                             num_attention_heads=8, **SMALL)}
 
 
-def eager_peak(model, args, loss):
+def with_loss(model):
+    """The model as a function of its input and the targets, whose output is the loss."""
+    import torch
+
+    class Step(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, inputs, targets):
+            outputs = self.model(inputs)
+            logits = outputs if isinstance(outputs, torch.Tensor) else outputs.logits
+            return torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten())
+
+    return Step().train()
+
+
+def eager_peak(model, args):
     """Bytes of PyTorch's joint graph in its own order, without arguments and results."""
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
     parameters, buffers = dict(model.named_parameters()), dict(model.named_buffers())
 
     def step(parameters, buffers, args):
-        value = loss(torch.func.functional_call(model, (parameters, buffers), args))
+        value = torch.func.functional_call(model, (parameters, buffers), args)
         return value, torch.autograd.grad(value, list(parameters.values()), allow_unused=True)
 
     graph = make_fx(step, tracing_mode="fake", _allow_non_fake_inputs=True)(parameters, buffers, args).graph
@@ -111,15 +132,10 @@ def export(name, directory):
     try:
         import torch, remat.torch
         torch.manual_seed(0)
-        model, args, (rows, classes) = MODELS[name]()
-        targets = torch.randint(classes, (rows,))
-
-        def loss(outputs):
-            logits = outputs if isinstance(outputs, torch.Tensor) else outputs.logits
-            return torch.nn.functional.cross_entropy(logits.reshape(rows, classes), targets)
-
-        peak = eager_peak(model.train(), args, loss)
-        exported = remat.torch.export(model, args, loss=loss)
+        model, *args = MODELS[name]()
+        model = with_loss(model)
+        peak = eager_peak(model, tuple(args))
+        exported = remat.torch.export(model, tuple(args))
         with open(os.path.join(directory, name + ".mlir"), "w") as file:
             file.write(exported.text)
         with open(os.path.join(directory, name + ".json"), "w") as file:
@@ -130,31 +146,55 @@ def export(name, directory):
     os._exit(status)
 
 
-def plan(tool, name, directory, budget, limit):
+class NoParts(Exception):
+    """Rows of the batch depend on each other."""
+
+
+def plan(tool, name, directory, *options):
     """The report, also where there is no plan."""
     path = os.path.join(directory, name)
     report = path + ".report"
-    process = subprocess.run([tool, path + ".mlir", "--manifest=" + path + ".json", limit, "--json=" + report] +
-                             (["--budget=" + budget] if budget else []), capture_output=True, text=True)
+    process = subprocess.run([tool, path + ".mlir", "--manifest=" + path + ".json", "--json=" + report, *options],
+                             capture_output=True, text=True)
+    if "expected rows that do not depend on each other" in process.stderr:
+        raise NoParts
     if process.returncode not in (0, INFEASIBLE_EXIT):
         raise RuntimeError((process.stderr.strip().splitlines() or ["no message"])[-1])
     return json.load(open(report))
 
 
+def measure_parts(cell, overhead, batch):
+    """The smallest arena of a batch in parts, or nothing."""
+    best = None
+    for parts in (1 << n for n in range(1, batch.bit_length())):
+        try:
+            found = cell(f"--split-batch={parts}") | {"parts": parts}
+        except NoParts:
+            return None
+        if found["tdi_percent"] <= overhead and (not best or found["arena_bytes"] < best["arena_bytes"]):
+            best = found
+    return best
+
+
 def measure(tool, name, directory, overhead, steps, limit):
-    peak = json.load(open(os.path.join(directory, name + ".json")))["eager_peak_bytes"]
+    manifest = json.load(open(os.path.join(directory, name + ".json")))
+    peak = manifest["eager_peak_bytes"]
+    batch = next(argument["shape"][0] for argument in manifest["args"] if argument["role"] == "data")
     row = {"model": name, "eager_peak_bytes": peak, "first_plan_seconds": 0.0}
 
-    def cell(budget):
-        report = plan(tool, name, directory, budget, limit)
-        row["ops"] = report["ops"]
+    def cell(*options):
+        report = plan(tool, name, directory, *options)
         if not report["valid"]:
             return None
+        row.setdefault("ops", report["ops"])
+        whole = row.setdefault("whole_time", report["time"])
         row["first_plan_seconds"] = max(row["first_plan_seconds"], report["first_plan_seconds"])
-        keys = ("tdi_percent", "lower_bound_tdi_percent", "seconds", "arena_bytes")
-        return {key: report[key] for key in keys} | {"memory_percent": 100 * report["arena_bytes"] / peak - 100}
+        keys = ("lower_bound_tdi_percent", "seconds", "arena_bytes")
+        return {key: report[key] for key in keys} | {"tdi_percent": 100 * report["time"] / whole - 100,
+                                                     "memory_percent": 100 * report["arena_bytes"] / peak - 100}
 
-    row["no_budget"], row["smallest"] = cell(""), cell("min")
+    row["no_budget"], row["smallest"] = cell(), cell("--budget=min", limit)
+    row["parts"] = measure_parts(cell, overhead, batch)
     row["best"] = row["no_budget"]
     if row["smallest"]["tdi_percent"] <= overhead:
         row["best"] = row["smallest"]
@@ -162,7 +202,7 @@ def measure(tool, name, directory, overhead, steps, limit):
     low = row["smallest"]["arena_bytes"]
     for _ in range(steps):
         middle = math.isqrt(low * row["best"]["arena_bytes"])
-        found = cell(str(middle))
+        found = cell(f"--budget={middle}", limit)
         if found and found["tdi_percent"] <= overhead:
             row["best"] = found
         else:
@@ -171,7 +211,14 @@ def measure(tool, name, directory, overhead, steps, limit):
 
 
 def describe(cell):
-    return f"{cell['memory_percent']:.1f} % +{cell['tdi_percent']:.2f} %"
+    if not cell:
+        return "-"
+    parts = f" in {cell['parts']}" if "parts" in cell else ""
+    return f"{cell['memory_percent']:.1f} % {cell['tdi_percent']:+.2f} %{parts}"
+
+
+def mean(cells):
+    return {key: statistics.mean(cell[key] for cell in cells) for key in ("memory_percent", "tdi_percent")}
 
 
 def main():
@@ -190,8 +237,9 @@ def main():
         limit = "--time-limit=" + options["time-limit"]
     tool = os.path.join(paths[0], "remat-plan")
     rows, failed = [], 0
-    titles = "no budget", f"at most +{overhead:g} %", "smallest"
-    print(f"{'model':30} {'tasks':>6} {'PyTorch MB':>10} " + " ".join(f"{title:>20}" for title in titles) +
+    columns = {"no_budget": "no budget", "best": f"at most +{overhead:g} %", "parts": "the same in parts",
+               "smallest": "smallest"}
+    print(f"{'model':30} {'tasks':>6} {'PyTorch MB':>10} " + " ".join(f"{title:>22}" for title in columns.values()) +
           " first plan")
     with tempfile.TemporaryDirectory() as scratch:
         directory = options.get("directory", scratch)
@@ -205,14 +253,16 @@ def main():
                 failed += 1
                 continue
             print(f"{name:30} {row['ops']:6} {row['eager_peak_bytes'] / 1e6:10.1f} " +
-                  " ".join(f"{describe(row[key]):>20}" for key in ("no_budget", "best", "smallest")) +
+                  " ".join(f"{describe(row[key]):>22}" for key in columns) +
                   f" {row['first_plan_seconds']:8.2f} s", flush=True)
             rows.append(row)
     if rows:
-        means = {key: statistics.mean(row["best"][key] for row in rows) for key in ("memory_percent", "tdi_percent")}
-        unplanned = statistics.mean(row["no_budget"]["memory_percent"] for row in rows)
-        print(f"mean of {len(rows)} models: {describe(means)}; without recomputation {unplanned:.1f} %; slowest first "
-              f"plan {max(row['first_plan_seconds'] for row in rows):.2f} s")
+        print(f"mean of {len(rows)} models: " + "; ".join(
+            f"{title} {describe(mean([row[key] for row in rows]))}" for title, key in (
+                ("no budget", "no_budget"), (columns["best"], "best"))) + "; the better with parts "
+            + describe(mean([min(row["best"], row["parts"] or row["best"], key=lambda cell: cell["arena_bytes"])
+                             for row in rows])) +
+            f"; slowest first plan {max(row['first_plan_seconds'] for row in rows):.2f} s")
     if "json" in options:
         with open(options["json"], "w") as file:
             json.dump(rows, file, indent=1)
