@@ -62,6 +62,7 @@ private:
   void offerCutPoints();
   void offerStarts();
   void improve();
+  Error makeInfeasible() const;
 
   const Problem &problem;
   const SolverOptions &options;
@@ -70,6 +71,8 @@ private:
   LocalSearch search;
   /// Plans with fewer freedoms.
   std::vector<Plan> rivals;
+  /// Where none fits, the plan with the lowest peak.
+  Plan lowest;
 };
 } // namespace
 
@@ -345,6 +348,14 @@ void Portfolio::improve() {
                           : LocalSearchTuning::usualPatience);
 }
 
+/// That no plan was found, and how far the search has got.
+Error Portfolio::makeInfeasible() const {
+  auto certificate = std::make_shared<FeasibilityCertificate>();
+  certificate->plan = lowest;
+  return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0), 0,
+                                           std::string(), certificate);
+}
+
 Expected<Solution> Portfolio::run() {
   if (!searchExhaustively(part(PortfolioTuning::exactShare)))
     return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
@@ -365,9 +376,11 @@ Expected<Solution> Portfolio::run() {
     offerStarts();
   else if (options.start)
     search.offer(*options.start);
-  if (!search.hasPlan())
-    search.offer(search.findLowPeak(problem.deviceBudget.value_or(0),
-                                    PortfolioTuning::lowPeakShare));
+  if (!search.hasPlan()) {
+    lowest = search.findLowPeak(problem.deviceBudget.value_or(0),
+                                PortfolioTuning::lowPeakShare);
+    search.offer(lowest);
+  }
   improve();
   // A little effort is for plans that are good enough, not for none.
   if (!search.hasPlan()) {
@@ -375,6 +388,8 @@ Expected<Solution> Portfolio::run() {
     last.effort = std::max(last.effort, PortfolioTuning::lastEffort);
     searchExhaustively(last);
   }
+  if (!search.hasPlan())
+    return makeInfeasible();
   Expected<Solution> found = search.takeSolution("auto");
   if (found)
     found = withReleases(std::move(*found));

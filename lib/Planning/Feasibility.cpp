@@ -30,6 +30,16 @@ static bool staysThroughout(const Graph &graph, ValueId value) {
          !graph.canOffload(value);
 }
 
+/// The peak of `plan`, or nothing if it is not legal.
+static std::optional<int64_t> findPeak(const Graph &graph, const Plan &plan) {
+  Stopwatch watch;
+  Expected<Solution> solution = makeSolution(graph, plan, "start", watch);
+  if (solution)
+    return solution->peakBytes;
+  consumeError(solution.takeError());
+  return std::nullopt;
+}
+
 Expected<FeasibilityCertificate>
 smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   Expected<Problem> limited = limitRegions(problem);
@@ -59,6 +69,12 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   certificate.plan = search.findLowPeak(certificate.lowerBound,
                                         FeasibilityTuning::lowPeakShare);
   certificate.cutShort = search.isOverdrawn();
+  // Whoever asks may have got further, with more time.
+  if (options.start)
+    if (std::optional<int64_t> known = findPeak(graph, *options.start);
+        known &&
+        *known < findPeak(graph, certificate.plan).value_or(*known + 1))
+      certificate.plan = *options.start;
   WorkMeter work(options, watch);
   bool proven =
       isSmall(graph) && lowerPeakExactly(graph, certificate.plan, work);

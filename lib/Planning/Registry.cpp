@@ -224,24 +224,25 @@ static Expected<Solution> solveWith(const SolverInfo &info,
   }
   if (!options.explainInfeasible)
     return solution;
-  return handleExpected(
-      std::move(solution),
-      [&]() -> Expected<Solution> {
-        SolverOptions rest = options;
-        if (rest.timeLimitSeconds)
-          rest.timeLimitSeconds =
-              std::max(*rest.timeLimitSeconds - watch.seconds(), 0.0);
-        Expected<FeasibilityCertificate> certificate =
-            smallestFeasibleBudget(problem, rest);
-        if (!certificate)
-          return certificate.takeError();
-        auto shared =
-            std::make_shared<FeasibilityCertificate>(std::move(*certificate));
-        return make_error<InfeasibleBudgetError>(
-            problem.deviceBudget.value_or(0), shared->smallestFeasible,
-            shared->describe(problem), shared);
-      },
-      [](const InfeasibleBudgetError &) {});
+  auto explain = [&](const InfeasibleBudgetError &error) -> Error {
+    SolverOptions rest = options;
+    if (rest.timeLimitSeconds)
+      rest.timeLimitSeconds =
+          std::max(*rest.timeLimitSeconds - watch.seconds(), 0.0);
+    // The search has taken the time, so it says how far it got.
+    if (const FeasibilityCertificate *found = error.getCertificate())
+      rest.start = &found->plan;
+    Expected<FeasibilityCertificate> certificate =
+        smallestFeasibleBudget(problem, rest);
+    if (!certificate)
+      return certificate.takeError();
+    auto shared =
+        std::make_shared<FeasibilityCertificate>(std::move(*certificate));
+    return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
+                                             shared->smallestFeasible,
+                                             shared->describe(problem), shared);
+  };
+  return handleErrors(solution.takeError(), explain);
 }
 
 Expected<Solution> solve(const Problem &problem, StringRef solver,

@@ -139,7 +139,8 @@ public:
   /// At which op the smallest budget binds, what is resident there and which
   /// MUST policies force it, as lines of text.
   const std::string &getEvidence() const { return evidence; }
-  /// The same as data; null where there is only text.
+  /// The same as data; null where there is only text. An algorithm may say with
+  /// it how far it got, as a plan and nothing else; `solve` does the rest.
   const FeasibilityCertificate *getCertificate() const {
     return certificate.get();
   }
@@ -365,8 +366,9 @@ inline constexpr size_t exactOpLimit = 12;
 llvm::Expected<Solution> planAuto(const Problem &problem,
                                   const SolverOptions &options = {});
 
-/// The smallest peak that the heuristics reach, with evidence. The problem's
-/// own device budget is ignored. Fails when no plan exists at any budget.
+/// The smallest peak that the heuristics reach, with evidence, and at most that
+/// of `options.start`. The problem's own device budget is ignored. Fails when
+/// no plan exists at any budget.
 llvm::Expected<FeasibilityCertificate>
 smallestFeasibleBudget(const Problem &problem,
                        const SolverOptions &options = {});

@@ -387,6 +387,24 @@ TEST(Feasibility, TellsWhenEffortEndedTheSearch) {
                        "was cut short; more effort may find one"));
 }
 
+TEST(Feasibility, TakesOverHowFarASearchGot) {
+  Problem problem = chain(60, 8);
+  FeasibilityCertificate whole = cantFail(smallestFeasibleBudget(problem));
+  SolverOptions options;
+  options.effort = options.overdraft = 0;
+  FeasibilityCertificate none =
+      cantFail(smallestFeasibleBudget(problem, options));
+  ASSERT_GT(none.smallestFeasible, whole.smallestFeasible);
+  options.start = &whole.plan;
+  EXPECT_EQ(cantFail(smallestFeasibleBudget(problem, options)).smallestFeasible,
+            whole.smallestFeasible);
+  // A plan that is worse than what is found does not count.
+  options = {};
+  options.start = &none.plan;
+  EXPECT_EQ(cantFail(smallestFeasibleBudget(problem, options)).smallestFeasible,
+            whole.smallestFeasible);
+}
+
 // Peaks of buffers that are padded are multiples of what these are.
 TEST(Feasibility, LowestPeaksTakeTheSameWorkInEveryUnit) {
   for (uint64_t seed = 0; seed < 4; ++seed) {

@@ -212,6 +212,30 @@ TEST(RegisterSolver, WrongNumbersAreErrors) {
                        "takes 6"));
 }
 
+TEST(RegisterSolver, FailuresMaySayHowFarTheyGot) {
+  Problem problem = chain(60, 8);
+  FeasibilityCertificate lowest = cantFail(smallestFeasibleBudget(problem));
+  auto late = [plan = lowest.plan](const Problem &asked,
+                                   const SolverOptions &) {
+    auto found = std::make_shared<FeasibilityCertificate>();
+    found->plan = plan;
+    return llvm::Expected<Solution>(llvm::make_error<InfeasibleBudgetError>(
+        asked.deviceBudget.value_or(0), 0, std::string(), found));
+  };
+  EXPECT_EQ(message(registerSolver({"late", "", late})), "");
+  problem.deviceBudget = lowest.smallestFeasible - 1;
+  // No time is left to look for what is feasible.
+  SolverOptions options;
+  options.timeLimitSeconds = 0;
+  llvm::handleAllErrors(solve(problem, "late", options).takeError(),
+                        [&](const InfeasibleBudgetError &error) {
+                          EXPECT_EQ(error.getSmallestFeasible(),
+                                    lowest.smallestFeasible);
+                          ASSERT_NE(error.getCertificate(), nullptr);
+                          EXPECT_EQ(error.getCertificate()->plan, lowest.plan);
+                        });
+}
+
 TEST(RegisterSolver, WhatRegionsForbidIsRefused) {
   // An algorithm that does not do what the region's budget makes MUST.
   Problem problem = chain(3);
