@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// watch MODEL INSTANCE: would search for ten minutes, but for what it is told.
+// watch MODEL INSTANCE LOOP: would search for ten minutes, but for what it is
+// told. The smallest plans of the loop are searched for to the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,9 @@
 
 struct Watch {
   RematOptions options;
+  /* How often it was told; 0 lets the search go on to its end. */
   int calls, ends_after;
-  int64_t peak_bytes;
+  RematProgress last;
 };
 
 static int failures = 0;
@@ -31,8 +33,16 @@ static void check(int is_true, const char *what) {
 
 static void on_progress(const RematProgress *progress, void *user) {
   struct Watch *watch = user;
+  if (watch->ends_after == 0 && watch->calls > 0) {
+    check(progress->peak_bytes < watch->last.peak_bytes ||
+              (progress->peak_bytes == watch->last.peak_bytes &&
+               progress->time < watch->last.time),
+          "a plan is better than that before");
+    check(progress->base_time > watch->last.base_time / 2,
+          "a plan is that of the step and not of a part");
+  }
+  watch->last = *progress;
   ++watch->calls;
-  watch->peak_bytes = progress->peak_bytes;
   check(strlen(progress->planner) > 0, "a planner has a name");
   check(progress->seconds >= 0, "time has passed");
   check(progress->lower_bound <= progress->time, "the bound is one");
@@ -63,15 +73,33 @@ static char *read_file(const char *path, size_t *size) {
   return data;
 }
 
+/* The loop as it is, whose body has plans of its own, and unrolled, of which
+ * several planners make plans. */
+static void watch_loop(const char *path, const char *unroll_limit) {
+  RematContext context = rematContextCreate();
+  RematOptions options = rematOptionsCreate(context);
+  RematModule module;
+  struct Watch watch = {{NULL}, 0, 0, {0}};
+  rematOptionsSetProgress(options, on_progress, &watch);
+  rematOptionsSet(options, "budget", "min");
+  rematOptionsSet(options, "effort", "0.1");
+  rematOptionsSet(options, "unroll-limit", unroll_limit);
+  rematModuleParseFile(context, path, &module);
+  WATCHED(rematModuleCompile(module, REMAT_LEVEL_PLANNED, options));
+  rematModuleDestroy(module);
+  rematOptionsDestroy(options);
+  rematContextDestroy(context);
+}
+
 int main(int argc, char **argv) {
   RematContext context = rematContextCreate();
   RematOptions options = rematOptionsCreate(context), none = {NULL};
   RematModule tasks, placed;
   RematBytes json;
-  struct Watch watch = {{NULL}, 0, 1, 0};
+  struct Watch watch = {{NULL}, 0, 1, {0}};
   size_t size;
   char *instance;
-  if (argc != 3)
+  if (argc != 4)
     return 2;
   instance = read_file(argv[2], &size);
   watch.options = options;
@@ -95,6 +123,9 @@ int main(int argc, char **argv) {
   rematOptionsSet(options, "budget", "80%");
   WATCHED(rematInstancePlan(options, instance, size, &json));
   rematBytesFree(&json);
+
+  watch_loop(argv[3], "0");
+  watch_loop(argv[3], "1000000");
 
   /* Nothing is told to nobody. */
   rematOptionsSetProgress(options, NULL, &watch);

@@ -64,6 +64,8 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
     return;
   // What is said of the step's arena is not said of a body's.
   options.solver = given.solver;
+  // A body is not the step, whose plan the caller watches.
+  options.solver.onProgress = nullptr;
   options.listsDecisions = given.explain || given.listsDecisions;
   options.offload = false;
   timeLimit = given.solver.timeLimitSeconds;

@@ -37,6 +37,29 @@ remat::makeProblem(GraphOp graph, const PlanOptions &options) {
 // Alternatives
 //===----------------------------------------------------------------------===//
 
+/// Several planners and graphs are tried, one after the other: the caller is
+/// told of a plan that is better than all before.
+static PlanOptions passOnBest(PlanOptions options) {
+  if (!options.solver.onProgress)
+    return options;
+  using Rank = std::pair<int64_t, int64_t>;
+  // Copies of the options tell of the same search.
+  auto best = std::make_shared<std::optional<Rank>>();
+  bool isSmallest = options.budget.kind == BudgetRequest::Kind::Smallest;
+  options.solver.onProgress =
+      [onProgress = std::move(options.solver.onProgress), best,
+       isSmallest](const planning::Progress &progress) {
+        Rank rank(progress.time, progress.peakBytes);
+        if (isSmallest)
+          std::swap(rank.first, rank.second);
+        if (*best && rank >= **best)
+          return;
+        *best = rank;
+        onProgress(progress);
+      };
+  return options;
+}
+
 namespace {
 /// Plans a graph and its alternatives, if it has any.
 class StepPlanner {
@@ -63,7 +86,9 @@ public:
   /// The best plan of all; without a budget, that of the graph, if the other
   /// one is no loop of layers that takes no more.
   llvm::Expected<GraphPlan> find(const PlanOptions &options,
-                                 PlannedGraph *planned);
+                                 PlannedGraph *planned) {
+    return findBest(passOnBest(options), planned);
+  }
 
 private:
   struct Choice {
@@ -73,6 +98,8 @@ private:
     LoopSlots slots;
   };
 
+  llvm::Expected<GraphPlan> findBest(const PlanOptions &options,
+                                     PlannedGraph *planned);
   llvm::Expected<GraphPlan> findOne(Choice &choice, const PlanOptions &options,
                                     PlannedGraph *planned);
   llvm::Expected<GraphPlan> findStored(const PlanOptions &options,
@@ -158,8 +185,8 @@ llvm::Expected<GraphPlan> StepPlanner::findUnlimited(const PlanOptions &options,
   return second;
 }
 
-llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
-                                            PlannedGraph *planned) {
+llvm::Expected<GraphPlan> StepPlanner::findBest(const PlanOptions &options,
+                                                PlannedGraph *planned) {
   if (hasAlternatives() && options.stored)
     return findStored(options, planned);
   Choice *folded = findFolded();
