@@ -133,8 +133,7 @@ remat::planHostSlots(GraphOp body, GraphOp advance, int64_t count,
   return planning::planHostSlots(loop, link.budget / bytes);
 }
 
-/// What the loops in `body` move to the host in an iteration.
-static int64_t countOffloaded(GraphOp body) {
+int64_t remat::getOffloadedWithin(GraphOp body) {
   int64_t bytes = 0;
   if (body && body.getHostArenaBytes().value_or(0) > 0)
     for (auto task : body.getOps<TaskOp>())
@@ -146,8 +145,8 @@ static int64_t countOffloaded(GraphOp body) {
 int64_t remat::getOffloadedBytes(LoopOp loop) {
   GraphOp advance = findAdvance(loop);
   int64_t count = loop.getCount();
-  int64_t inner = multiplyCounts(countOffloaded(findBody(loop)), count);
-  if (int64_t again = countOffloaded(advance))
+  int64_t inner = multiplyCounts(getOffloadedWithin(findBody(loop)), count);
+  if (int64_t again = getOffloadedWithin(advance))
     inner = addCounts(inner, multiplyCounts(again, getAdvances(loop)));
   if (!loop.getHostSlots())
     return inner;

@@ -30,6 +30,9 @@ int64_t getWorkspaceBytes(LoopOp loop);
 /// The same in host memory: the states of all slots there.
 int64_t getHostWorkspaceBytes(LoopOp loop);
 
+/// Bytes that loops in `body` move to the host in an iteration.
+int64_t getOffloadedWithin(GraphOp body);
+
 /// The link to host memory, and the room there.
 struct HostLink {
   int64_t bytesPerSecond = 0;

@@ -15,6 +15,7 @@
 #include "LoopCosts.h"
 #include "SpreadStacks.h"
 #include "remat/Planning/Loops.h"
+#include "remat/Planning/Problem.h"
 #include "remat/Utils/Saturating.h"
 #include "remat/Utils/TypeNames.h"
 
@@ -141,18 +142,19 @@ static void nameDecisions(TaskOp task, LoopOp loop,
 }
 
 /// A copy of `body` with an arena that is smaller by `fewer` bytes, or as small
-/// as it can be. Levels share bodies, so each copy is made once.
+/// as it can be, and with as much in host memory as `hostBudget`. Levels share
+/// bodies, so each copy is made once.
 llvm::Expected<LoopSlots::SmallerBody *>
-LoopSlots::makeSmaller(GraphOp body, int64_t fewer, bool mayUseHost) {
-  auto [known, isNew] = smallerBodies.try_emplace({body, fewer, mayUseHost});
+LoopSlots::makeSmaller(GraphOp body, int64_t fewer, int64_t hostBudget) {
+  auto [known, isNew] = smallerBodies.try_emplace({body, fewer, hostBudget});
   SmallerBody &made = known->second;
   if (!isNew)
     return &made;
   symbols.insert(body);
   GraphOp smaller = takePlan(body.clone());
   SymbolTable(module).insert(smaller, Block::iterator(body));
-  options.hostBudget = mayUseHost ? link->budget : 0;
-  options.loopLinkBandwidth = mayUseHost ? link->bytesPerSecond : 0;
+  options.hostBudget = hostBudget;
+  options.loopLinkBandwidth = hostBudget > 0 ? link->bytesPerSecond : 0;
   PlanOptions within = options;
   within.budget = {planning::BudgetRequest::Kind::Smallest};
   int64_t arena = body.getArenaBytes().value_or(0);
@@ -180,6 +182,22 @@ LoopSlots::makeSmaller(GraphOp body, int64_t fewer, bool mayUseHost) {
   return &made;
 }
 
+/// What `loop` takes longer with `smaller` in the place of `body`, in
+/// nanoseconds. What its own states wait for on the link may be added to what
+/// those of the loops within it do, and is no more than what either moves.
+int64_t LoopSlots::getDelay(LoopOp loop, GraphOp body, GraphOp smaller) const {
+  int64_t slower = getIterationCost(smaller) - getIterationCost(body);
+  int64_t delay =
+      multiplyCounts(std::max<int64_t>(slower, 0), getIterations(loop));
+  if (!loop.getHostSlots() || smaller.getHostArenaBytes().value_or(0) == 0)
+    return delay;
+  planning::Problem problem;
+  problem.linkBytesPerSecond = link->bytesPerSecond;
+  int64_t inner = multiplyCounts(getOffloadedWithin(smaller), loop.getCount());
+  int64_t moved = std::min(inner, getOffloadedBytes(loop));
+  return addCounts(delay, multiplyCounts(problem.transferTime(moved), 2));
+}
+
 /// Lets `task`, which runs a loop, run one whose body has a smaller arena.
 llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
   LoopOp loop = findLoop(task);
@@ -190,19 +208,35 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
     return llvm::Error::success();
   func::FuncOp kernel = getKernel(task);
   symbols.insert(kernel);
-  // While a loop moves states of its own, it has the link alone. Else what its
-  // body has on the host is there for one iteration.
-  bool mayUseHost = link && !loop.getHostSlots();
-  llvm::Expected<SmallerBody *> made = makeSmaller(body, fewer, mayUseHost);
+  // What the body has on the host is there for one iteration, beside the states
+  // that the loop has there itself. Then, it may be better without.
+  int64_t room = link ? link->budget - getHostWorkspaceBytes(loop) : 0;
+  llvm::Expected<SmallerBody *> made =
+      makeSmaller(body, fewer, std::max<int64_t>(room, 0));
+  if (made && room > 0 && loop.getHostSlots()) {
+    llvm::Expected<SmallerBody *> alone = makeSmaller(body, fewer, 0);
+    if (!alone)
+      return alone.takeError();
+    auto rank = [&](GraphOp planned) {
+      int64_t target = int64_t(body.getArenaBytes().value_or(0)) - fewer;
+      int64_t arena = planned.getArenaBytes().value_or(0);
+      return std::pair(std::max(arena, target), getDelay(loop, body, planned));
+    };
+    if (rank((*alone)->graph) <= rank((*made)->graph))
+      made = *alone;
+  }
   if (!made)
     return made.takeError();
   GraphOp smaller = (*made)->graph;
   std::vector<TaskDecision> decided = (*made)->decisions;
+  int64_t delay = getDelay(loop, body, smaller);
   // Names do not depend on which copies were made before.
   SymbolTable table(module);
   std::string name =
       (kernel.getName() + "_arena" + Twine(smaller.getArenaBytes().value_or(0)))
           .str();
+  if (int64_t hostBytes = smaller.getHostArenaBytes().value_or(0))
+    name += "_host" + std::to_string(hostBytes);
   auto changed = table.lookup<func::FuncOp>(name);
   if (!changed || !symbols.contains(changed)) {
     changed = kernel.clone();
@@ -217,10 +251,7 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
     nameDecisions(task, loop, decided);
     llvm::append_range(decisions, std::move(decided));
   }
-  int64_t slower = getIterationCost(findBody(loop)) - getIterationCost(body);
-  task.setCost(
-      addCounts(task.getCost(), multiplyCounts(std::max<int64_t>(slower, 0),
-                                               getIterations(loop))));
+  task.setCost(addCounts(task.getCost(), delay));
   task.setWorkspace(getWorkspaceBytes(loop));
   task.setHostWorkspace(getHostWorkspaceBytes(loop));
   return llvm::Error::success();

@@ -99,7 +99,8 @@ private:
 
   int64_t countLeastArena(GraphOp copy);
   llvm::Expected<SmallerBody *> makeSmaller(GraphOp body, int64_t fewer,
-                                            bool mayUseHost);
+                                            int64_t hostBudget);
+  int64_t getDelay(LoopOp loop, GraphOp body, GraphOp smaller) const;
   llvm::Error replan(TaskOp task, int64_t fewer);
   llvm::DenseSet<int64_t> split(GraphOp copy, int64_t late);
   llvm::Error thin(GraphOp copy, unsigned level,
@@ -125,8 +126,8 @@ private:
   llvm::SmallVector<GraphOp> copies;
   std::vector<TaskDecision> decisions;
   MadeBodies bodies;
-  /// By the body, by how many bytes less, and whether it may use the host.
-  std::map<std::tuple<mlir::Operation *, int64_t, bool>, SmallerBody>
+  /// By the body, by how many bytes less, and what it may have on the host.
+  std::map<std::tuple<mlir::Operation *, int64_t, int64_t>, SmallerBody>
       smallerBodies;
   /// What may be unused at the end.
   llvm::SetVector<mlir::Operation *> symbols;
