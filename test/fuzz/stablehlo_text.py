@@ -305,19 +305,15 @@ def pick(inner, better, values, others):
 
 
 @draws
-def pick(inner, better, values, others):
-    """Selects one of two lists of values as a whole."""
-    return [inner.op("stablehlo.select", [better, a, b], [a[1:]])[0] for a, b in zip(values, others)]
-
-
-@draws
 def reduce(draft):
     draw, dims = draft.draw, draft.dims(1, 4)
     some = draw.sample(range(len(dims)), draw.randint(0, len(dims)))
     kinds = [draft.element(FLOATS, INTEGERS, ["i1"]) for _ in range(draw.choice([1, 1, 2, 3]))]
     how = [combiner(draft, kind) for kind in kinds]
     xs = [draft.argument(dims, kind) for kind in kinds]
-    inits = [initial(draft, kind, neutral) for kind, (_, neutral) in zip(kinds, how)]
+    # XLA reads no number to begin with where nothing is reduced.
+    inits = [initial(draft, kind, neutral) if some else draft.argument([], kind, neutral)
+             for kind, (_, neutral) in zip(kinds, how)]
     swapped = draw.random() < 0.3
 
     def body(inner, arguments):
