@@ -122,8 +122,10 @@ class Trial:
                                  "separate", emit="forward,vjp")
         self.check_bits(rows, rows[0]["result_hash"], command)
 
-        # The kernels of a GPU compute in an order of their own.
-        rows, command = self.run("a GPU", kept + ["--target=cuda", "--device=sim", self.draw_budgets(3)], "device")
+        # The kernels of a GPU compute in an order of their own. It has a link to the host, too.
+        link = random.Random(self.program.seed).choice([[], ["--link-bandwidth=1GB/s"], ["--link-bandwidth=inf"]])
+        rows, command = self.run("a GPU", kept + ["--target=cuda", "--device=sim", self.draw_budgets(3)] + link,
+                                 "device")
         self.compare("device", command)
         self.check_bits(rows, rows[0]["result_hash"], command)
 
