@@ -57,6 +57,7 @@ void Timeline::clear() {
   chunks.clear();
   freeChunks.clear();
   order.clear();
+  mostBytes.clear();
   journal.clear();
   totalCost = totalTransfer = totalHost = 0;
 }
@@ -93,6 +94,7 @@ void Timeline::append(StepId step) {
   if (order.empty() || chunks[order.back()].steps.size() >= chunkCapacity) {
     chunks.emplace_back();
     order.push_back(chunks.size() - 1);
+    mostBytes.push_back(0);
   }
   Chunk &chunk = chunks[order.back()];
   places[step].chunk = order.back();

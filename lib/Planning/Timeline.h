@@ -7,7 +7,7 @@
 // The state of the local search: a sequence of steps together with the bytes
 // that are live during each, kept up to date while steps are inserted, removed
 // and moved. Steps are stored in chunks; adding bytes to a range touches the
-// steps of its two border chunks and one number for each chunk in between.
+// steps of its two border chunks and two numbers for each chunk in between.
 // A change costs a few of those, instead of a simulation of the whole plan.
 //
 // Offloads are implicit: a value with a Reload leaves for the host right after
@@ -158,10 +158,10 @@ public:
   /// Calls `visit(step, bytes)` for the steps with more than `limit` bytes.
   template <typename Visitor>
   void forEachAbove(int64_t limit, Visitor visit) const {
-    for (uint32_t index : order) {
-      const Chunk &chunk = chunks[index];
-      if (chunk.maxBytes + chunk.offset <= limit)
+    for (size_t place = 0; place < order.size(); ++place) {
+      if (mostBytes[place] <= limit)
         continue;
+      const Chunk &chunk = chunks[order[place]];
       for (size_t i = 0; i < chunk.steps.size(); ++i)
         if (chunk.bytes[i] + chunk.offset > limit)
           visit(chunk.steps[i], chunk.bytes[i] + chunk.offset);
@@ -239,8 +239,6 @@ private:
     /// Where it stands in `order`.
     uint32_t index = 0;
     int64_t offset = 0;
-    /// Without the offset.
-    int64_t maxBytes = 0;
     std::vector<StepId> steps;
     std::vector<int64_t> bytes;
   };
@@ -311,6 +309,8 @@ private:
   std::vector<Chunk> chunks;
   std::vector<uint32_t> freeChunks;
   std::vector<uint32_t> order;
+  /// The most bytes at a step of each chunk, in that order.
+  std::vector<int64_t> mostBytes;
   size_t chunkCapacity = 64;
 
   StepId firstStep = noStep, lastStep = noStep;

@@ -24,7 +24,7 @@ static constexpr int64_t nothing = std::numeric_limits<int64_t>::min() / 4;
 /// Between the keys of neighbouring steps after a renumbering.
 static constexpr uint64_t keySpacing = uint64_t(1) << 32;
 
-// The two inner loops of the search: for the vectors that the machine has.
+// The inner loops of the search: for the vectors that the machine has.
 #if defined(__x86_64__) && defined(__ELF__)
 #define REMAT_FOR_ANY_VECTORS                                                  \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -46,23 +46,27 @@ static void addTo(int64_t *begin, int64_t *end, int64_t amount) {
     *it += amount;
 }
 
+/// The first of some numbers that is above `limit`; `end` if none is.
+static const int64_t *findAbove(const int64_t *begin, const int64_t *end,
+                                int64_t limit) {
+  constexpr ptrdiff_t block = 32;
+  while (end - begin > block && maxOf(begin, begin + block) <= limit)
+    begin += block;
+  return std::find_if(begin, end, [&](int64_t it) { return it > limit; });
+}
+
 int64_t Timeline::peak() const {
-  int64_t peak = 0;
-  for (uint32_t index : order)
-    peak = std::max(peak, chunks[index].maxBytes + chunks[index].offset);
-  return peak;
+  return std::max<int64_t>(
+      0, maxOf(mostBytes.data(), mostBytes.data() + mostBytes.size()));
 }
 
 StepId Timeline::peakStep() const {
-  int64_t most = peak();
-  for (uint32_t index : order) {
-    const Chunk &chunk = chunks[index];
-    if (chunk.maxBytes + chunk.offset != most)
-      continue;
-    auto it = std::find(chunk.bytes.begin(), chunk.bytes.end(), chunk.maxBytes);
-    return chunk.steps[it - chunk.bytes.begin()];
-  }
-  return firstStep;
+  auto most = llvm::find(mostBytes, peak());
+  if (most == mostBytes.end())
+    return firstStep;
+  const Chunk &chunk = chunks[order[most - mostBytes.begin()]];
+  auto it = llvm::find(chunk.bytes, *most - chunk.offset);
+  return chunk.steps[it - chunk.bytes.begin()];
 }
 
 int64_t Timeline::maxBetween(StepId after, StepId before) const {
@@ -72,28 +76,38 @@ int64_t Timeline::maxBetween(StepId after, StepId before) const {
   const int64_t *lastBytes = last.bytes.data() + places[before].slot;
   if (&first == &last)
     return maxOf(firstBytes, lastBytes) + first.offset;
-  int64_t most = std::max(
-      maxOf(firstBytes, first.bytes.data() + first.bytes.size()) + first.offset,
-      maxOf(last.bytes.data(), lastBytes) + last.offset);
-  for (uint32_t i = first.index + 1; i < last.index; ++i)
-    most = std::max(most, chunks[order[i]].maxBytes + chunks[order[i]].offset);
-  return most;
+  const int64_t *most = mostBytes.data();
+  return std::max({maxOf(firstBytes, first.bytes.data() + first.bytes.size()) +
+                       first.offset,
+                   maxOf(most + first.index + 1, most + last.index),
+                   maxOf(last.bytes.data(), lastBytes) + last.offset});
 }
 
 StepId Timeline::firstAbove(StepId after, StepId before, int64_t limit) const {
-  uint32_t last = chunks[places[before].chunk].index;
-  size_t slot = places[after].slot + 1;
-  for (uint32_t i = chunks[places[after].chunk].index; i <= last; ++i) {
-    const Chunk &chunk = chunks[order[i]];
-    int64_t most = limit - chunk.offset;
-    size_t end = i == last ? places[before].slot : chunk.bytes.size();
-    if (chunk.maxBytes > most)
-      for (; slot < end; ++slot)
-        if (chunk.bytes[slot] > most)
-          return chunk.steps[slot];
-    slot = 0;
+  auto findIn = [&](const Chunk &chunk, size_t from, size_t to) {
+    const int64_t *bytes = chunk.bytes.data();
+    const int64_t *found =
+        findAbove(bytes + from, bytes + to, limit - chunk.offset);
+    return found == bytes + to ? noStep : chunk.steps[found - bytes];
+  };
+  const Chunk &first = chunks[places[after].chunk];
+  const Chunk &last = chunks[places[before].chunk];
+  size_t from = places[after].slot + 1, to = places[before].slot;
+  if (&first == &last)
+    return from < to ? findIn(first, from, to) : noStep;
+  if (last.index < first.index)
+    return noStep;
+  const int64_t *most = mostBytes.data();
+  if (most[first.index] > limit)
+    if (StepId step = findIn(first, from, first.bytes.size()); step != noStep)
+      return step;
+  const int64_t *end = most + last.index;
+  const int64_t *found = findAbove(most + first.index + 1, end, limit);
+  if (found != end) {
+    const Chunk &chunk = chunks[order[found - most]];
+    return findIn(chunk, 0, chunk.bytes.size());
   }
-  return noStep;
+  return *end > limit ? findIn(last, 0, to) : noStep;
 }
 
 void Timeline::renumber() {
@@ -121,8 +135,9 @@ void Timeline::spreadKeys(const Chunk &chunk) {
 }
 
 void Timeline::updateMax(Chunk &chunk) {
-  chunk.maxBytes =
-      maxOf(chunk.bytes.data(), chunk.bytes.data() + chunk.bytes.size());
+  mostBytes[chunk.index] =
+      maxOf(chunk.bytes.data(), chunk.bytes.data() + chunk.bytes.size()) +
+      chunk.offset;
 }
 
 void Timeline::splitChunk(uint32_t index) {
@@ -143,15 +158,16 @@ void Timeline::splitChunk(uint32_t index) {
   half.offset = chunk.offset;
   chunk.steps.resize(middle);
   chunk.bytes.resize(middle);
-  updateMax(chunk);
-  updateMax(half);
   for (auto [slot, step] : enumerate(half.steps)) {
     places[step].chunk = fresh;
     places[step].slot = slot;
   }
   order.insert(order.begin() + chunk.index + 1, fresh);
+  mostBytes.insert(mostBytes.begin() + chunk.index + 1, nothing);
   for (size_t i = chunk.index + 1; i < order.size(); ++i)
     chunks[order[i]].index = i;
+  updateMax(chunk);
+  updateMax(half);
 }
 
 void Timeline::place(StepId step, StepId before) {
@@ -168,7 +184,7 @@ void Timeline::place(StepId step, StepId before) {
   places[step].key = low + (high - low) / 2;
   if (high - low < 2)
     spreadKeys(chunk);
-  chunk.maxBytes = std::max(chunk.maxBytes, across - chunk.offset);
+  mostBytes[chunk.index] = std::max(mostBytes[chunk.index], across);
   if (chunk.steps.size() > 2 * chunkCapacity)
     splitChunk(index);
 }
@@ -183,6 +199,7 @@ void Timeline::unplace(StepId step) {
   if (!chunk.steps.empty())
     return updateMax(chunk);
   order.erase(order.begin() + chunk.index);
+  mostBytes.erase(mostBytes.begin() + chunk.index);
   for (size_t i = chunk.index; i < order.size(); ++i)
     chunks[order[i]].index = i;
   freeChunks.push_back(index);
@@ -207,6 +224,8 @@ void Timeline::addBytes(StepId after, StepId upTo, int64_t bytes) {
   }
   for (uint32_t i = first.index + 1; i < last.index; ++i)
     chunks[order[i]].offset += bytes;
+  addTo(mostBytes.data() + first.index + 1, mostBytes.data() + last.index,
+        bytes);
   addTo(last.bytes.data(), last.bytes.data() + to, bytes);
   updateMax(last);
 }
