@@ -10,6 +10,7 @@
 
 #include "llvm/Support/Path.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace llvm;
@@ -85,7 +86,8 @@ static bool fromJSON(const json::Value &value, ManifestArgument &argument,
   }
   argument.dtype = *parsed;
   argument.isParameter = role == "param";
-  argument.isData = role == "data" || role == "cotangent";
+  argument.isCotangent = role == "cotangent";
+  argument.isData = role == "data" || argument.isCotangent;
   return true;
 }
 
@@ -180,6 +182,13 @@ const GradientSummary *Manifest::findGradient(StringRef name) const {
   return nullptr;
 }
 
+const ManifestArgument *Manifest::findCotangent(StringRef name) const {
+  for (const ManifestArgument &cotangent : cotangents)
+    if (cotangent.name == name)
+      return &cotangent;
+  return nullptr;
+}
+
 Expected<Manifest> remat::tools::loadManifest(StringRef path) {
   Expected<json::Value> value = readJsonFile(path);
   if (!value)
@@ -195,6 +204,16 @@ Expected<Manifest> remat::tools::loadManifest(StringRef path) {
       sys::path::append(file, argument.file);
       argument.file = file.str().str();
     }
+  if (!manifest.isDifferentiated) {
+    auto isOwn = [](const ManifestArgument &argument) {
+      return !argument.isCotangent;
+    };
+    auto first = std::stable_partition(manifest.arguments.begin(),
+                                       manifest.arguments.end(), isOwn);
+    std::move(first, manifest.arguments.end(),
+              std::back_inserter(manifest.cotangents));
+    manifest.arguments.erase(first, manifest.arguments.end());
+  }
   return std::move(manifest);
 }
 

@@ -40,16 +40,17 @@ struct ManifestArgument {
   bool isParameter = false;
   /// Part of a batch, as far as it has rows.
   bool isData = false;
+  bool isCotangent = false;
   /// Where its elements come from: numbers that are made, or a .npy file or one
   /// of safetensors, which has it under its name.
   std::optional<Fill> fill;
   std::string file;
 };
 
-/// A result of a model that is differentiated already.
 struct ManifestResult {
   std::string name;
-  /// "loss", "output", "gradient" or "update".
+  /// "loss" or "output"; of a model that is differentiated already, also
+  /// "gradient" or "update".
   std::string role;
   /// Of a gradient, the name of the argument.
   std::string of;
@@ -65,6 +66,9 @@ struct Manifest {
   std::string model;
   std::string function;
   std::vector<ManifestArgument> arguments;
+  /// What the gradients are multiplied with, `logits.cotangent` for the result
+  /// `logits`. A model that is differentiated already has them as arguments.
+  std::vector<ManifestArgument> cotangents;
   /// Whether the model has computed its gradients itself.
   bool isDifferentiated = false;
   std::vector<ManifestResult> results;
@@ -78,6 +82,7 @@ struct Manifest {
   std::vector<std::pair<std::string, GradientSummary>> gradients;
 
   const GradientSummary *findGradient(llvm::StringRef name) const;
+  const ManifestArgument *findCotangent(llvm::StringRef name) const;
 };
 
 /// Fails with the file and the key when something is missing or malformed.

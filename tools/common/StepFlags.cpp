@@ -214,10 +214,42 @@ static Error nameArguments(const Manifest &manifest, mlir::ModuleOp module,
   return Error::success();
 }
 
+/// Names results of a model that is not differentiated yet. Cotangents are
+/// called by these names.
+static Error nameResults(const Manifest &manifest, mlir::ModuleOp module,
+                         StringRef function) {
+  mlir::FunctionOpInterface entry = findEntry(module, function);
+  if (!entry || manifest.results.empty())
+    return Error::success();
+  if (entry.getNumResults() != manifest.results.size())
+    return makeError("the model has " + Twine(entry.getNumResults()) +
+                     " results, the manifest " +
+                     Twine(manifest.results.size()));
+  for (auto [number, result] : enumerate(manifest.results))
+    if (!entry.getResultAttr(number, RematDialect::nameAttrName))
+      entry.setResultAttr(
+          number, RematDialect::nameAttrName,
+          mlir::StringAttr::get(module.getContext(), result.name));
+  return Error::success();
+}
+
+/// Takes over that the gradients are those of all results, if the manifest has
+/// cotangents.
+static Error applyCotangents(const Manifest &manifest, const StepFlags &flags,
+                             StepOptions &options) {
+  if (manifest.cotangents.empty() || !options.differentiate)
+    return Error::success();
+  if (Error error = flags.refuse(
+          {"result"}, "the manifest has cotangents, for all results"))
+    return error;
+  options.cotangents = true;
+  return checkStepOptions(options);
+}
+
 /// Takes over which result the manifest says is the loss, unless a flag does.
 static void applyLoss(const Manifest &manifest, const StepFlags &flags,
                       StepOptions &options) {
-  if (flags.isGiven("result"))
+  if (flags.isGiven("result") || options.cotangents)
     return;
   for (auto [number, result] : enumerate(manifest.results))
     if (result.role == "loss")
@@ -277,6 +309,10 @@ Error tools::applyManifest(const Manifest &manifest, const StepFlags &flags,
     findBatch(manifest, options);
     return Error::success();
   }
+  if (Error error = nameResults(manifest, module, options.function))
+    return error;
+  if (Error error = applyCotangents(manifest, flags, options))
+    return error;
   applyLoss(manifest, flags, options);
   if (!options.wrt.empty())
     return Error::success();

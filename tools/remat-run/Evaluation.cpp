@@ -77,13 +77,16 @@ Error run::evaluate(const remat_step *step, const Manifest &manifest,
   if (results.size() <= numGradients)
     return makeError("the model returns no loss");
   ArrayRef<Tensor> gradients = results.take_back(numGradients);
-  Expected<const Tensor *> loss = findLoss(results.drop_back(numGradients));
-  if (!loss)
-    return loss.takeError();
-  report.loss = (*loss)->get(0);
-  if (manifest.loss)
-    report.maxRelativeError = std::abs(*report.loss - *manifest.loss) /
-                              std::max(std::abs(*manifest.loss), 1e-30);
+  // With cotangents, all results are differentiated, and none is a loss.
+  if (!options().step.cotangents) {
+    Expected<const Tensor *> loss = findLoss(results.drop_back(numGradients));
+    if (!loss)
+      return loss.takeError();
+    report.loss = (*loss)->get(0);
+    if (manifest.loss)
+      report.maxRelativeError = std::abs(*report.loss - *manifest.loss) /
+                                std::max(std::abs(*manifest.loss), 1e-30);
+  }
   size_t index = results.size() - numGradients;
   for (auto [number, gradient] : zip(wrt, gradients)) {
     remat_tensor_info info;

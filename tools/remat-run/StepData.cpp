@@ -9,6 +9,8 @@
 #include "Options.h"
 #include "StepRunner.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -54,6 +56,41 @@ static Expected<Tensor> repeat(const Tensor &part,
   return std::move(whole);
 }
 
+/// The argument that `info` describes behind the model's own, where the
+/// manifest has it as a cotangent.
+static Expected<Tensor> makeCotangent(const ManifestArgument &cotangent,
+                                      const remat_tensor_info &info) {
+  if (ArrayRef(info.dims, info.rank) != ArrayRef(cotangent.shape))
+    return makeError("cotangent '" + cotangent.name + "' has the shape [" +
+                     join(map_range(ArrayRef(info.dims, info.rank),
+                                    [](int64_t dim) { return itostr(dim); }),
+                          ", ") +
+                     "] in the step, the manifest says [" +
+                     join(map_range(cotangent.shape,
+                                    [](int64_t dim) { return itostr(dim); }),
+                          ", ") +
+                     "]");
+  return makeArgument(cotangent);
+}
+
+/// Fails if there is no result for a cotangent of the manifest.
+static Error checkCotangents(const remat_step *step, const Manifest &manifest,
+                             size_t first) {
+  StringSet<> known;
+  for (size_t index = first; index < remat_step_argument_count(step); ++index) {
+    remat_tensor_info info;
+    remat_step_argument(step, index, &info);
+    known.insert(info.name);
+  }
+  for (const ManifestArgument &cotangent : manifest.cotangents)
+    if (options().step.cotangents && !known.contains(cotangent.name))
+      return makeError("the manifest has a cotangent '" + cotangent.name +
+                       "', expected one of a result that is differentiated, "
+                       "with its name in 'results': 'logits.cotangent' for "
+                       "'logits'");
+  return Error::success();
+}
+
 static Expected<std::vector<Tensor>>
 makeFromManifest(const remat_step *step, const Manifest &manifest,
                  const Products &products) {
@@ -76,9 +113,18 @@ makeFromManifest(const remat_step *step, const Manifest &manifest,
   }
   for (const Tensor &state : products.initialState)
     arguments.push_back(state.copy());
+  if (Error error = checkCotangents(step, manifest, arguments.size()))
+    return std::move(error);
   while (arguments.size() < remat_step_argument_count(step)) {
     remat_tensor_info info;
     remat_step_argument(step, arguments.size(), &info);
+    if (const ManifestArgument *given = manifest.findCotangent(info.name)) {
+      Expected<Tensor> cotangent = makeCotangent(*given, info);
+      if (!cotangent)
+        return cotangent.takeError();
+      arguments.push_back(std::move(*cotangent));
+      continue;
+    }
     if (info.name == learningRateName && !manifest.learningRates.empty()) {
       // Each step is given its own.
       arguments.emplace_back(info);
@@ -87,6 +133,9 @@ makeFromManifest(const remat_step *step, const Manifest &manifest,
     Expected<Tensor> sum =
         makeSum(info, info.name == learningRateName
                           ? "give it by 'learning_rate' of the manifest"
+                      : options().step.cotangents
+                          ? "give it by the manifest, with the role "
+                            "'cotangent', or by --inputs"
                           : "give it by --inputs");
     if (!sum)
       return sum.takeError();

@@ -132,7 +132,7 @@ static Error checkOptions() {
                              "choose"))
       return error;
   if (!options().manifestFile.empty())
-    return options().flags.refuse({"cotangents", "tangents"},
+    return options().flags.refuse({"tangents"},
                                   "a manifest has no values for these "
                                   "arguments, give them by --inputs");
   if (options().outputDirectory.empty())
