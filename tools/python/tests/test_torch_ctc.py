@@ -5,19 +5,28 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import unittest
 
-import common  # noqa: F401
-import torch
-import torch.nn.functional as F
-
 import remat
-import remat.torch as rt
-from remat.torch.ctc import ctc_loss_of_tensors
+from common import needs_torch, rt, torch
 
-PADDED = torch.tensor([[1, 2, 2, 4], [3, 3, 3, 0], [1, 0, 0, 0]])
-JOINED = torch.tensor([1, 2, 2, 4, 3, 3, 3, 1])
-ONE = torch.tensor([1, 2, 2, 3])
+if torch is not None:
+    import torch.nn.functional as F
+    from remat.torch.ctc import ctc_loss_of_tensors
+
+    PADDED = torch.tensor([[1, 2, 2, 4], [3, 3, 3, 0], [1, 0, 0, 0]])
+    JOINED = torch.tensor([1, 2, 2, 4, 3, 3, 3, 1])
+    ONE = torch.tensor([1, 2, 2, 3])
+
+    class Speech(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.GRU(4, 5, bidirectional=True, dtype=torch.float64)
+            self.loss = torch.nn.CTCLoss(zero_infinity=True)
+
+        def forward(self, x, targets, lengths, sizes):
+            return self.loss(self.layer(x)[0][..., :5].log_softmax(-1), targets, lengths, sizes)
 
 
+@needs_torch
 class LossTest(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(0)
@@ -57,16 +66,7 @@ class LossTest(unittest.TestCase):
         self.check(2, PADDED[:2], torch.tensor([9, 0]), torch.tensor([4, 2]), reduction="sum", zero_infinity=True)
 
 
-class Speech(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = torch.nn.GRU(4, 5, bidirectional=True, dtype=torch.float64)
-        self.loss = torch.nn.CTCLoss(zero_infinity=True)
-
-    def forward(self, x, targets, lengths, sizes):
-        return self.loss(self.layer(x)[0][..., :5].log_softmax(-1), targets, lengths, sizes)
-
-
+@needs_torch
 class ExportTest(unittest.TestCase):
     def test_models(self):
         torch.manual_seed(0)
