@@ -134,8 +134,8 @@ makeFromManifest(const remat_step *step, const Manifest &manifest,
         makeSum(info, info.name == learningRateName
                           ? "give it by 'learning_rate' of the manifest"
                       : options().step.cotangents
-                          ? "give it by the manifest, with the role "
-                            "'cotangent', or by --inputs"
+                          ? "give it by --inputs, or by a manifest that "
+                            "names the results: 'logits.cotangent' for 'logits'"
                           : "give it by --inputs");
     if (!sum)
       return sum.takeError();
