@@ -58,15 +58,6 @@ void increment(void *const *buffers, int64_t begin, int64_t end,
     *status = {1, -1, 0, -1};
 }
 
-void add(void *const *buffers, int64_t begin, int64_t end,
-         remat_kernel_status *) {
-  auto *a = static_cast<const float *>(buffers[0]);
-  auto *b = static_cast<const float *>(buffers[1]);
-  auto *to = static_cast<float *>(buffers[2]);
-  for (int64_t i = begin; i < end; ++i)
-    to[i] = a[i] + b[i];
-}
-
 /// a = x + 1; a goes to the host while b = a + 1 and c = b + 1; a comes back
 /// while d = c + 1; y = a + d. In the place of a, other values lie between.
 StepTableBuilder makeStep(bool isSplit = false, bool hasStreams = true) {

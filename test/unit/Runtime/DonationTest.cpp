@@ -10,8 +10,9 @@
 
 using namespace remat;
 
-/// result += the second operand.
-static void add(void *const *buffers, int64_t, int64_t, remat_kernel_status *) {
+/// result += the second operand, of which there are four elements.
+static void addFour(void *const *buffers, int64_t, int64_t,
+                    remat_kernel_status *) {
   const auto *left = static_cast<const float *>(buffers[0]);
   const auto *right = static_cast<const float *>(buffers[1]);
   auto *sum = static_cast<float *>(buffers[2]);
@@ -32,7 +33,7 @@ struct Donation : ::testing::Test {
   }
   void donate() { builder.addDonation(0, 0); }
   std::string load() {
-    Step step(builder, {add});
+    Step step(builder, {addFour});
     return step.loaded == REMAT_OK ? "" : step.message;
   }
 
@@ -44,7 +45,7 @@ struct Donation : ::testing::Test {
 TEST_F(Donation, IsWrittenOver) {
   donate();
   builder.addEntry(makeEntry(0, {sum, x}, {builder.addView(sum)}));
-  Step step(builder, {add});
+  Step step(builder, {addFour});
   ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
   remat_tensor_info info;
   ASSERT_EQ(remat_step_argument(step.step, 0, &info), REMAT_OK);

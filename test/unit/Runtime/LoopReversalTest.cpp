@@ -28,11 +28,6 @@ void multiply(void *const *buffers, int64_t begin, int64_t end,
   for (int64_t i = begin; i < end; ++i)
     at(buffers, 2)[i] = at(buffers, 0)[i] * at(buffers, 1)[i];
 }
-void add(void *const *buffers, int64_t begin, int64_t end,
-         remat_kernel_status *) {
-  for (int64_t i = begin; i < end; ++i)
-    at(buffers, 2)[i] = at(buffers, 0)[i] + at(buffers, 1)[i];
-}
 /// Copies what is less than 100, and fails otherwise.
 void check(void *const *buffers, int64_t, int64_t,
            remat_kernel_status *status) {

@@ -36,11 +36,6 @@ void multiply(void *const *buffers, int64_t begin, int64_t end,
   for (int64_t i = begin; i < end; ++i)
     out(buffers, 2)[i] = in(buffers, 0)[i] * in(buffers, 1)[i];
 }
-void add(void *const *buffers, int64_t begin, int64_t end,
-         remat_kernel_status *) {
-  for (int64_t i = begin; i < end; ++i)
-    out(buffers, 2)[i] = in(buffers, 0)[i] + in(buffers, 1)[i];
-}
 void subtract(void *const *buffers, int64_t begin, int64_t end,
               remat_kernel_status *) {
   for (int64_t i = begin; i < end; ++i)

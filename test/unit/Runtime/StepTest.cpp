@@ -32,16 +32,6 @@ void addOne(void *const *buffers, int64_t begin, int64_t end,
     r[i] = a[i] + 1;
 }
 
-/// r[i] = a[i] + b[i].
-void add(void *const *buffers, int64_t begin, int64_t end,
-         remat_kernel_status *) {
-  auto *a = static_cast<const float *>(buffers[0]);
-  auto *b = static_cast<const float *>(buffers[1]);
-  auto *r = static_cast<float *>(buffers[2]);
-  for (int64_t i = begin; i < end; ++i)
-    r[i] = a[i] + b[i];
-}
-
 /// Two results, a + 1 and a + 2, by way of a workspace.
 void both(void *const *buffers, int64_t begin, int64_t end,
           remat_kernel_status *) {

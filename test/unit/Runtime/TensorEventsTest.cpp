@@ -17,16 +17,6 @@ using namespace remat;
 
 namespace {
 
-/// r[i] = a[i] + b[i].
-void add(void *const *buffers, int64_t begin, int64_t end,
-         remat_kernel_status *) {
-  auto *a = static_cast<const float *>(buffers[0]);
-  auto *b = static_cast<const float *>(buffers[1]);
-  auto *r = static_cast<float *>(buffers[2]);
-  for (int64_t i = begin; i < end; ++i)
-    r[i] = a[i] + b[i];
-}
-
 const std::vector<remat_kernel_fn> kernels = {add};
 
 /// The forward call makes s = 2x. The backward call makes d = s + g and, by way
