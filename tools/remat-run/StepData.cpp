@@ -60,16 +60,14 @@ static Expected<Tensor> repeat(const Tensor &part,
 /// manifest has it as a cotangent.
 static Expected<Tensor> makeCotangent(const ManifestArgument &cotangent,
                                       const remat_tensor_info &info) {
-  if (ArrayRef(info.dims, info.rank) != ArrayRef(cotangent.shape))
-    return makeError("cotangent '" + cotangent.name + "' has the shape [" +
-                     join(map_range(ArrayRef(info.dims, info.rank),
-                                    [](int64_t dim) { return itostr(dim); }),
-                          ", ") +
-                     "] in the step, the manifest says [" +
-                     join(map_range(cotangent.shape,
-                                    [](int64_t dim) { return itostr(dim); }),
-                          ", ") +
-                     "]");
+  auto describe = [](ArrayRef<int64_t> shape) {
+    return "[" + join(map_range(shape, itostr), ", ") + "]";
+  };
+  ArrayRef<int64_t> shape(info.dims, info.rank);
+  if (shape != ArrayRef(cotangent.shape))
+    return makeError("cotangent '" + cotangent.name + "' has the shape " +
+                     describe(shape) + " in the step, the manifest says " +
+                     describe(cotangent.shape));
   return makeArgument(cotangent);
 }
 
