@@ -115,7 +115,10 @@ def draw_program(names, seed):
 def run_program(tools, names, seed, folder):
     os.makedirs(folder + "/in", exist_ok=True)
     program, rng = draw_program(names, seed)
-    run = program.compile()
+    try:
+        run = program.compile()
+    except Exception as problem:  # XLA's own limits, such as floating-point types of two widths in one reduction
+        return f"REFUSED by XLA: {problem}"[:300]
     with open(folder + "/model.mlir", "w") as file:
         file.write(program.text)
     results = run(program.arguments)

@@ -356,9 +356,21 @@ def reduce_places(draft):
                            f"dimensions = {array(some)}", [draft.region(kinds + kinds, body)]))
 
 
+def slide(sizes, window, strides, base, dilations, padding):
+    """How often a window fits into each dimension, whose elements and its own are dilated."""
+    counts = []
+    for d, size in enumerate(sizes):
+        whole = (size - 1) * base[d] + 1 + sum(padding[d])
+        spans = (window[d] - 1) * dilations[d] + 1
+        if whole < spans:
+            raise Skip
+        counts.append((whole - spans) // strides[d] + 1)
+    return counts
+
+
 def windowed(draft, dims, dilated):
     """Attributes of windows, and the shape of what they give."""
-    draw, rank = draft.draw, len(dims)
+    draw = draft.draw
     window = [draw.randint(1, 4) for _ in dims]
     strides = [draw.randint(1, 3) for _ in dims]
     base = [draw.choice([1, 1, 2, 3]) if dilated else 1 for _ in dims]
@@ -366,13 +378,7 @@ def windowed(draft, dims, dilated):
     padding = [(draw.randint(0, 3), draw.randint(0, 3)) if draw.random() < 0.6 else (0, 0) for _ in dims]
     if dilated and draw.random() < 0.2:
         padding[0] = (draw.randint(-1, 2), draw.randint(-1, 2))
-    shape = []
-    for d in range(rank):
-        size = (dims[d] - 1) * base[d] + 1 + sum(padding[d])
-        spans = (window[d] - 1) * dilations[d] + 1
-        if size < spans:
-            raise Skip
-        shape.append((size - spans) // strides[d] + 1)
+    shape = slide(dims, window, strides, base, dilations, padding)
     text = (f"window_dimensions = {array(window)}, window_strides = {array(strides)}, padding = {pairs(padding)}")
     if dilated:
         text += f", base_dilations = {array(base)}, window_dilations = {array(dilations)}"
@@ -493,13 +499,7 @@ def convolution(draft):
     strides, left, right = ([draw.choice([1, 1, 2, 3]) for _ in range(spatial)] for _ in range(3))
     padding = [(draw.randint(-1, 3), draw.randint(-1, 3)) for _ in range(spatial)]
     reversal = [draw.random() < 0.3 for _ in range(spatial)]
-    out = []
-    for d in range(spatial):
-        base = (size[d] - 1) * left[d] + 1 + sum(padding[d])
-        spans = (window[d] - 1) * right[d] + 1
-        if base < spans:
-            raise Skip
-        out.append((base - spans) // strides[d] + 1)
+    out = slide(size, window, strides, left, right, padding)
 
     def layout(first, second):
         labels = [first, second, *map(str, range(spatial))]
