@@ -64,9 +64,11 @@ Error remat::checkStepOptions(const StepOptions &options) {
   if (options.cotangents && scalesLoss(options.optimizer))
     return createStringError("'cotangents' excludes an optimizer with "
                              "'loss_scale': the scale is the cotangent");
-  if (!options.optimizer.empty() && !options.differentiate)
-    return createStringError(
-        "'optimizer' has no effect: nothing is differentiated");
+  // A function that has computed its gradients marks them for the optimizer.
+  if (!options.differentiate && scalesLoss(options.optimizer))
+    return createStringError("an optimizer with 'loss_scale' needs a function "
+                             "to differentiate: the scale is the cotangent of "
+                             "its loss, and nothing is differentiated");
   if (options.microbatches > 1 &&
       (options.accumulate || options.tangents || options.cotangents))
     return createStringError("'microbatches' excludes 'accumulate', "

@@ -9,6 +9,7 @@
 #include "common/Driver.h"
 
 #include "remat/Codegen/Dtypes.h"
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Transforms/Optimizer.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -127,7 +128,7 @@ Error StepFlags::apply(StepOptions &options) const {
   }
   if (options.differentiate || options.tangents)
     return Error::success();
-  return refuse({"wrt", "cotangents", "accumulate", "optimizer"},
+  return refuse({"wrt", "cotangents", "accumulate"},
                 "nothing is differentiated");
 }
 
@@ -265,9 +266,6 @@ static Error applyOptimizer(const Manifest &manifest, const StepFlags &flags,
   if (manifest.optimizer.empty() || flags.isGiven("optimizer") ||
       options.accumulate || options.tangents || !options.differentiate)
     return Error::success();
-  if (manifest.isDifferentiated)
-    return makeError("the manifest's 'optimizer' has no effect: it says that "
-                     "the model is differentiated already");
   if (Error error = setOption(options, "optimizer", manifest.optimizer))
     return prefixError("the manifest", std::move(error));
   // What has been set is well-formed.
@@ -276,17 +274,21 @@ static Error applyOptimizer(const Manifest &manifest, const StepFlags &flags,
     return makeError("the manifest's 'learning_rate' has no effect: expected "
                      "an 'optimizer' with 'lr=argument', got '" +
                      manifest.optimizer + "'");
-  return checkStepOptions(options);
+  return Error::success();
 }
 
 /// Says what has rows of the batch in a function of which nobody will ask what
-/// it is differentiated by.
-static void findBatch(const Manifest &manifest, StepOptions &options) {
-  if (options.splitBatch == 1 || !options.batchArguments.empty())
+/// it is differentiated by. State that it gives back is no part of the batch.
+static void findBatch(const Manifest &manifest, mlir::ModuleOp module,
+                      StepOptions &options) {
+  bool hasParts = options.splitBatch != 1 || options.microbatches > 1;
+  if (!hasParts || !options.batchArguments.empty())
     return;
+  auto entry = findEntry(module, options.function);
   int64_t rows = 0;
   for (auto [number, argument] : enumerate(manifest.arguments)) {
-    if (!argument.isData || argument.shape.empty())
+    if (!argument.isData || argument.shape.empty() ||
+        (entry && getDonatedResult(entry, number)))
       continue;
     if (options.batchArguments.empty())
       rows = argument.shape[0];
@@ -309,9 +311,11 @@ Error tools::applyManifest(const Manifest &manifest, const StepFlags &flags,
           "'--wrt' has no effect: the manifest says that the model "
           "is differentiated already");
     options.differentiate = false;
-    findBatch(manifest, options);
-    return Error::success();
+    findBatch(manifest, module, options);
+    return checkStepOptions(options);
   }
+  if (Error error = checkStepOptions(options))
+    return error;
   if (Error error = nameResults(manifest, module, options.function))
     return error;
   if (Error error = applyCotangents(manifest, flags, options))

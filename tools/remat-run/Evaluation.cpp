@@ -42,13 +42,19 @@ static Expected<const Tensor *> findLoss(ArrayRef<Tensor> results) {
 
 /// Takes loss and gradients by their roles out of the results of a model that
 /// is differentiated already.
-static Error evaluateByRoles(const Manifest &manifest, ArrayRef<Tensor> results,
-                             RunReport &report) {
-  if (manifest.results.size() != results.size())
+static Error evaluateByRoles(const Manifest &manifest, const Products &products,
+                             ArrayRef<Tensor> results, RunReport &report) {
+  // Behind them are the updates of an optimizer.
+  if (products.ownResults < results.size())
+    results = results.take_front(products.ownResults);
+  SmallVector<ManifestResult> infos;
+  for (auto [number, info] : enumerate(manifest.results))
+    if (!products.used.contains(number))
+      infos.push_back(info);
+  if (infos.size() != results.size())
     return makeError("the model has " + Twine(results.size()) +
-                     " results, the manifest " +
-                     Twine(manifest.results.size()));
-  for (auto [info, result] : zip(manifest.results, results)) {
+                     " results, the manifest " + Twine(infos.size()));
+  for (auto [info, result] : zip(infos, results)) {
     if (info.role == "gradient")
       report.gradients.push_back({info.of, summarize(result, nullptr),
                                   result.hash(), /*exists=*/true});
@@ -67,7 +73,7 @@ Error run::evaluate(const remat_step *step, const Manifest &manifest,
                     const Products &products, ArrayRef<Tensor> results,
                     RunReport &report) {
   if (manifest.isDifferentiated)
-    return evaluateByRoles(manifest, results, report);
+    return evaluateByRoles(manifest, products, results, report);
   ArrayRef<int64_t> wrt = options().step.wrt;
   if (!options().step.optimizer.empty()) {
     wrt = {};

@@ -7,6 +7,7 @@
 #include "Products.h"
 
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
+#include "remat/Dialect/Remat/IR/Gradients.h"
 
 #include "common/Driver.h"
 
@@ -105,8 +106,13 @@ Products run::planProducts(mlir::FunctionOpInterface entry,
   Products products;
   addState(products, entry);
   addFiles(products.argumentFiles, "arg", entry.getNumArguments());
-  addFiles(products.resultFiles, "result", entry.getNumResults());
-  products.ownResults = entry.getNumResults();
+  // Gradients that the function has computed.
+  for (unsigned number = 0; number < entry.getNumResults(); ++number)
+    if (!step.optimizer.empty() &&
+        entry.getResultAttr(number, gradientAttrName))
+      products.used.insert(number);
+  products.ownResults = entry.getNumResults() - products.used.size();
+  addFiles(products.resultFiles, "result", products.ownResults);
   products.derivatives = step.getDerivatives();
   for (const DifferentiateOptions &derivative : products.derivatives) {
     if (derivative.mode != DifferentiateOptions::Forward) {

@@ -18,6 +18,7 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/Error.h"
 
 namespace remat::run {
@@ -36,8 +37,10 @@ struct Products {
   /// file.
   size_t firstSum = SIZE_MAX;
 
-  /// Results of the function itself, which come first.
+  /// Results of the function itself, which come first, without those that an
+  /// optimizer uses up: `used` numbers these among all that it returns.
   size_t ownResults = SIZE_MAX;
+  llvm::SmallDenseSet<size_t> used;
 
   const tools::Tensor *findInitialState(size_t argument) const {
     return argument - firstState < initialState.size()

@@ -87,13 +87,14 @@ def is_contiguous(shape, strides):
 
 class View:
     """Memory of somebody else: its address, dtype and shape. Keeps its owner alive. `device` is the number of the GPU
-    that it is on, None on the host. `stream` is one of the GPU that may still write it, or None."""
+    that it is on, None on the host. `stream` is one of the GPU that may still write it, or None. `read_only` says that
+    its owner forbids to write there."""
 
-    __slots__ = ("address", "dtype", "shape", "contiguous", "owner", "device", "stream")
+    __slots__ = ("address", "dtype", "shape", "contiguous", "owner", "device", "stream", "read_only")
 
-    def __init__(self, address, dtype, shape, contiguous, owner, device=None, stream=None):
+    def __init__(self, address, dtype, shape, contiguous, owner, device=None, stream=None, read_only=False):
         self.address, self.dtype, self.shape, self.contiguous, self.owner = address, dtype, shape, contiguous, owner
-        self.device, self.stream = device, stream
+        self.device, self.stream, self.read_only = device, stream, read_only
 
 
 def _view_dlpack(array, capsule, device=None):
@@ -110,7 +111,8 @@ def _view_dlpack(array, capsule, device=None):
     dtype = BY_DLPACK.get((tensor.dtype.code, tensor.dtype.bits))
     # The capsule is not renamed, so what it holds is released with it.
     return View((tensor.data or 0) + tensor.byte_offset, dtype, shape,
-                strides is None or is_contiguous(shape, strides), (array, capsule), device)
+                strides is None or is_contiguous(shape, strides), (array, capsule), device,
+                read_only=framework_of([array]) == "jax")
 
 
 def is_on_gpu(array):
@@ -130,7 +132,8 @@ def _view_interface(array, interface, device=None, stream=None):
     size = int(interface["typestr"][2:])
     contiguous = strides is None or math.prod(shape) == 0 or all(s % size == 0 for s in strides) and is_contiguous(
         shape, [s // size for s in strides])
-    return View(interface["data"][0] or 0, dtype, shape, contiguous, array, device, stream)
+    return View(interface["data"][0] or 0, dtype, shape, contiguous, array, device, stream,
+                framework_of([array]) == "jax" or bool(interface["data"][1]))
 
 
 def _view_cuda_interface(array, interface):

@@ -10,7 +10,7 @@ import sys
 
 from . import safetensors
 from .arrays import Array, framework_of, give, view
-from .device import copy_to
+from .device import device_put, to_host
 from .errors import ArgumentError
 from .files import write_files
 from .mlir import dtype_of
@@ -20,6 +20,13 @@ from .step import Step, compile_module, what_if_model
 MANIFEST_DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i1": "bool",
                    "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "c64": "complex64",
                    "c128": "complex128"}
+
+
+# Arguments and results that an optimizer adds.
+LEARNING_RATE, IS_FINITE = "optimizer.lr", "optimizer.is_finite"
+
+NOT_IN_JAX = ("arrays of JAX do not change; compile a function that returns updated weights, as optax makes them, with "
+              "differentiate=False and donate_argnums")
 
 
 class Argument:
@@ -77,6 +84,7 @@ class Exported:
         self.leaf_map = leaf_map or self._leaves
         self.options = options or {}
         self.examples = {}  # the data of the call that was exported, by name
+        self.donated = {r.of for r in results if r.role == "update"}  # names of arguments
 
     def _leaves(self, args, kwargs):
         found = leaves([list(args), dict(kwargs)])
@@ -102,9 +110,16 @@ class Exported:
         return what_if_model(self.text, names=[a.name for a in self.arguments], conditions=conditions,
                              **dict(values, **options))
 
+    def is_optimized(self, result):
+        """Whether an optimizer in the step uses a result up: the gradient of a tensor of the model, not of its data."""
+        return result.role == "gradient" and any(
+            a.name == result.of and a.role in ("param", "buffer") for a in self.arguments)
+
     def batch_arguments(self):
-        """Numbers of the data that is as long as the first of it, in the first dimension: that of the batch."""
-        data = [n for n, a in enumerate(self.arguments) if a.role in ("data", "cotangent") and a.shape]
+        """Numbers of the data that is as long as the first of it, in the first dimension: that of the batch. What gives
+        its buffer to a result goes on from part to part."""
+        data = [n for n, a in enumerate(self.arguments)
+                if a.role in ("data", "cotangent") and a.shape and a.name not in self.donated]
         return [n for n in data if self.arguments[n].shape[0] == self.arguments[data[0]].shape[0]]
 
     def manifest(self, model, weights_file):
@@ -141,14 +156,39 @@ class ExportedStep:
     `params` are tensors by name, those of the model's own where they are None or not given. Gradients come by the names
     of what they belong to. What the model updates, such as the statistics of a batch norm, is written to the buffers
     that were given for it. Without a loss, `outputs, gradients = step(params, *batch, cotangents=[...])`.
+
+    With an optimizer in the step, weights are updated where they are, and have no gradients. `state` is what the
+    optimizer keeps from call to call, by name, beginning with zeros; it may be written or replaced. `is_finite` says of
+    the last call whether gradients were, if the optimizer looks (`skip_nonfinite`).
+    With `microbatches=M`, the data is that of M parts like the call that was exported, one behind the other.
     """
 
     def __init__(self, exported, options):
         self.exported = exported
+        if options.get("optimizer") and any(a.role == "param" and a.leaf is not None for a in exported.arguments):
+            raise ArgumentError("optimizer: " + NOT_IN_JAX)
         values = dict(options, differentiate=False)
-        if str(options.get("split_batch", 1)) != "1":
+        if any(str(options.get(name) or 1) != "1" for name in ("split_batch", "microbatches")):
             values.setdefault("batch_arguments", exported.batch_arguments())
         self.step = compile_module(exported.text, **values)
+        used = exported.is_optimized if options.get("optimizer") else lambda result: False
+        self.results = [r for r in exported.results if not used(r)]
+        self._donated = [info.donation is not None for info in self.step.arguments]
+        self.is_finite = None
+        self.state = self._make_state()
+
+    def _make_state(self):
+        """What an optimizer begins with."""
+        framework = framework_of(self.exported.weights.values())
+        made = {}
+        for info in self.step.arguments[len(self.exported.arguments):]:
+            if info.donation is None:
+                continue
+            state = Array(info.dtype, info.shape)
+            if self.step.device is not None and not info.is_host:
+                state = device_put(state, self.step.device)
+            made[info.name] = give(state, framework)
+        return made
 
     @property
     def memory(self):
@@ -175,12 +215,11 @@ class ExportedStep:
 
     def replan(self, budget):
         copy = object.__new__(type(self))
-        copy.exported, copy.step = self.exported, self.step.replan(budget)
+        copy.__dict__.update(self.__dict__, step=self.step.replan(budget))
         return copy
 
     def profile(self, params=None, *args, group="op", sort="self", steps=1, cotangents=None, seed=None, **kwargs):
-        """`Step.profile` on what the step would be called with. What a call updates stays as it is, unless it is
-        donated."""
+        """`Step.profile` on what the step would be called with. What a call updates stays as it is."""
         arrays = self._gather(params, args, kwargs, cotangents, seed)
         return self.step.profile(*arrays, group=group, sort=sort, steps=steps)
 
@@ -211,11 +250,11 @@ class ExportedStep:
         return "remat.exported.ExportedStep: %r" % self.step
 
     def _gather(self, params, args, kwargs, cotangents, seed):
-        """The arrays that the step runs on."""
-        arrays = self._collect(params, args, kwargs, cotangents, self._new_seed() if seed is None else seed)
-        return [_dense(array) for array in arrays]
+        """The arrays that the step runs on, copies of those that it would update."""
+        arrays = self._collect(params, args, kwargs, cotangents, self._new_seed() if seed is None else seed, 0.0)
+        return [_copy(array) if donated else _dense(array) for array, donated in zip(arrays, self._donated)]
 
-    def _collect(self, params, args, kwargs, cotangents, seed):
+    def _collect(self, params, args, kwargs, cotangents, seed, learning_rate):
         given = self.exported.leaf_map(args, kwargs)
         weights = self.exported.weights
         params = params or {}
@@ -239,23 +278,38 @@ class ExportedStep:
                 arrays.append(given[argument.leaf])
             else:
                 arrays.append(params.get(argument.name, weights.get(argument.name)))
+        for info in self.step.arguments[len(arrays):]:
+            if info.name in self.state:
+                arrays.append(self.state[info.name])
+            elif info.name == LEARNING_RATE and learning_rate is not None:
+                arrays.append(_number(learning_rate))
+            else:
+                raise ArgumentError("the optimizer has 'lr=argument'; give the learning rate of this step by "
+                                    "learning_rate=" if info.name == LEARNING_RATE else
+                                    "argument '%s' has no value" % info.name)
         return arrays
+
+    def _check_rate(self, learning_rate):
+        if learning_rate is not None and all(info.name != LEARNING_RATE for info in self.step.arguments):
+            raise ArgumentError("learning_rate has no effect: the step has no optimizer with 'lr=argument'")
 
     def _new_seed(self):
         seed = Array("i64", ())
         ctypes.c_int64.from_address(seed.address).value = int.from_bytes(os.urandom(7), "little")
         return seed
 
-    def __call__(self, params=None, *args, cotangents=None, seed=None, **kwargs):
-        arrays = self._collect(params, args, kwargs, cotangents, self._new_seed() if seed is None else seed)
+    def __call__(self, params=None, *args, cotangents=None, seed=None, learning_rate=None, **kwargs):
+        self._check_rate(learning_rate)
+        arrays = self._collect(params, args, kwargs, cotangents, self._new_seed() if seed is None else seed,
+                               learning_rate)
         framework = framework_of(a for a in arrays if a is not None)
-        given = [_dense(a) for a in arrays]
+        given = [a if donated else _dense(a) for a, donated in zip(arrays, self._donated)]
         results = self.step.run(given)
         outputs, gradients = [], {}
-        by_name = {a.name: i for i, a in enumerate(self.exported.arguments)}
-        for info, array in zip(self.exported.results, results):
-            if info.role == "update":
-                _overwrite(arrays[by_name[info.of]], array, self.step.device)
+        if self.step.results and self.step.results[-1].name == IS_FINITE:
+            self.is_finite = bool(ctypes.c_uint8.from_address(to_host(results[-1]).address).value)
+        for info, array in zip(self.results, results):
+            if info.role == "update":  # In the buffer of what it updates.
                 continue
             if isinstance(array, Array):
                 array.unsigned = info.unsigned
@@ -278,15 +332,23 @@ def _dense(array):
     return array.contiguous() if hasattr(array, "contiguous") else array.copy()
 
 
-def _overwrite(target, source, device):
-    """Writes to the memory of somebody else's tensor."""
-    found = view(target)
-    if not found.contiguous:
-        raise ArgumentError("a tensor that the model updates must be dense")
-    if device is None:
-        ctypes.memmove(found.address, source.address, source.nbytes)
-    else:
-        copy_to(found, view(source), device)
+def _copy(array):
+    """A dense copy, in memory of its own that can be written."""
+    found = view(_dense(array))
+    if framework_of([array]) == "torch":
+        return array.detach().clone(memory_format=sys.modules["torch"].contiguous_format)
+    if found.device is not None:
+        return device_put(array, max(found.device, 0))
+    copy = Array(found.dtype, found.shape)
+    ctypes.memmove(copy.address, found.address, copy.nbytes)
+    return copy
+
+
+def _number(value):
+    """A tensor of f32 without dimensions."""
+    number = Array("f32", ())
+    ctypes.c_float.from_address(number.address).value = float(value)
+    return number
 
 
 __all__ = ["Argument", "Exported", "ExportedStep", "Result", "Step", "leaves"]

@@ -367,13 +367,19 @@ class Function:
         self.emit("} : %s to %s" % (value.type, result.type))
         return result
 
-    def text(self, results, names=None, visibility=""):
-        """The function and those that it runs. `results` are values, `names` theirs, if they have any."""
+    def text(self, results, names=None, visibility="", gradients=None):
+        """The function and those that it runs. `results` are values, `names` theirs, if they have any. `gradients` says
+        by numbers of results of which argument, by its number, they are the gradients that an optimizer uses."""
         arguments = ", ".join("%s: %s%s" % (value.name, value.type, self._attributes(value, name))
                               for value, name in self.arguments)
         names = names or [None] * len(results)
-        types = ", ".join(value.type + (" {remat.name = %s}" % quote(name) if name else "")
-                          for value, name in zip(results, names))
+        types = []
+        for number, (value, name) in enumerate(zip(results, names)):
+            attributes = ["remat.name = %s" % quote(name)] if name else []
+            if number in (gradients or {}):
+                attributes.append("remat.gradient = %d" % gradients[number])
+            types.append(value.type + (" {%s}" % ", ".join(attributes) if attributes else ""))
+        types = ", ".join(types)
         end = "  return %s : %s" % (", ".join(v.name for v in results), ", ".join(v.type for v in results)) \
             if results else "  return"
         return "func.func %s@%s(%s) -> (%s) {\n%s\n%s\n}\n%s" % (

@@ -22,7 +22,8 @@ REPORT_POINTS = 5
 
 class TensorInfo:
     """An argument or a result: `name`, `dtype` as MLIR names it, `shape` and `bytes`. `exists` is false for the
-    derivative of what no differentiable path leads to. `donation` is the number of the result that has an argument's
+    derivative of what no differentiable path leads to. `is_host` says that the step takes it from host memory, wherever
+    it runs. `donation` is the number of the result that has an argument's
     buffer, or of the argument of which a result has the buffer. `state_offset` is the byte of the state at which a
     result of backward calls may be, as nothing there is used any more when it is made; None of others."""
 
@@ -32,6 +33,7 @@ class TensorInfo:
         self.shape = tuple(info.dims[i] for i in range(info.rank))
         self.bytes = info.bytes
         self.exists = not info.flags & 1
+        self.is_host = bool(info.flags & 2)
         self.donation = None if info.donation == lib.NONE else info.donation
         self.state_offset = None if info.state_offset == lib.NO_PLACE else info.state_offset
         self.first_call = None if info.first_call == lib.NONE else info.first_call
@@ -242,6 +244,10 @@ class Step:
             if found.dtype != info.dtype or found.shape != info.shape or not found.contiguous:
                 raise ArgumentError("result %d is %s, got a buffer of %s[%s]" % (
                     number, info, found.dtype, "x".join(map(str, found.shape))))
+            if found.read_only:
+                raise ArgumentError("result %d (%s) is written where an array of %s is, which must not change: pass a "
+                                    "copy that can be written, such as an array of NumPy" % (
+                                        number, info.name, framework_of([array])))
             self._check_place("result %d" % number, found)
             self._wait_once(found.stream, streams, step)
             tensors[number], dims = descriptor(found.address, found.dtype, found.shape)

@@ -491,6 +491,35 @@ class ExportTest(unittest.TestCase):
         np.testing.assert_allclose(params["w"], expected["w"], rtol=1e-5)
         self.assertAlmostEqual(float(loss), float(expected_loss), places=5)
 
+    def test_parts_of_a_batch(self):
+        step = remat.compile(rj.export(self.loss, self.params, self.x), microbatches=2, threads=1)
+        x = np.concatenate([self.x, 2 * self.x])
+        expected = [jax.grad(self.loss)(self.params, part) for part in (self.x, 2 * self.x)]
+        _, gradients = step(None, self.params, x)
+        self.assertEqual(gradients["params.w"].shape, self.params["w"].shape)
+        np.testing.assert_allclose(gradients["params.w"], (expected[0]["w"] + expected[1]["w"]) / 2, rtol=1e-4, atol=1e-6)
+
+    def test_arrays_that_must_not_change_are_not_updated(self):
+        text = """func.func @main(%x: tensor<3xf32> {remat.donated = 0}) -> tensor<3xf32> {
+          %y = arith.addf %x, %x : tensor<3xf32>
+          return %y : tensor<3xf32>
+        }"""
+        step = remat.compile(text, differentiate=False, threads=1)
+        for array in (jnp.ones(3), np.broadcast_to(np.float32(1), (3,)).copy()):
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
+            with self.assertRaisesRegex(remat.ArgumentError, "which must not change: pass a copy that can be written"):
+                step(array)
+            np.testing.assert_array_equal(array, np.ones(3))
+
+    def test_what_jax_does_itself_is_refused(self):
+        with self.assertRaisesRegex(remat.ArgumentError, "optimizer: arrays of JAX do not change; compile a function"):
+            rj.compile(self.loss, optimizer="sgd")
+        with self.assertRaisesRegex(remat.ArgumentError, "optimizer: arrays of JAX do not change; compile a function"):
+            remat.compile(rj.export(self.loss, self.params, self.x), optimizer="sgd")
+        with self.assertRaisesRegex(remat.ArgumentError, "microbatches: the function is given whole batches"):
+            rj.compile(self.loss, microbatches=2)
+
     def test_infeasible_budgets(self):
         with self.assertRaises(remat.InfeasibleBudget) as caught:
             rj.compile(self.loss, budget=8)(self.params, self.x)

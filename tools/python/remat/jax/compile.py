@@ -10,7 +10,7 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
 from ..errors import ArgumentError, RunError
-from ..exported import ExportedStep
+from ..exported import NOT_IN_JAX, ExportedStep
 from .call import primitive
 from .export import export, plain
 from .types import is_key
@@ -168,6 +168,11 @@ def compile(function, budget=None, policy=None, argnums=0, differentiate=True, h
     options. With `differentiate=False`, the function itself. Where JAX computes on a GPU, so does the step. As with
     `jax.jit`, results may have the buffers of the arguments `donate_argnums`; inside of a `jax.jit` that does not donate
     them, they are copied."""
+    if options.get("optimizer"):
+        raise ArgumentError("optimizer: " + NOT_IN_JAX)
+    if str(options.get("microbatches") or 1) != "1":
+        raise ArgumentError("microbatches: the function is given whole batches; split_batch does one in parts, and what "
+                            "remat.jax.export makes of one part takes several with remat.compile(..., microbatches=M)")
     export_options = {"argnums": argnums, "differentiate": differentiate, "has_aux": has_aux,
                       "donate_argnums": donate_argnums}
     for name in ("unroll_limit", "max_trip_count"):

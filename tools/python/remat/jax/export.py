@@ -100,10 +100,13 @@ def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate
     infos = _results(shapes, names, owner, numbers, differentiate, has_aux)
     for info, var in zip(infos, jaxpr.outvars):
         info.unsigned = physical(var.aval)[1].kind == "u"
-    text = lowering.function.text(results, [r.name for r in infos])
+    numbers = {a.name: number for number, a in enumerate(arguments)}
+    gradients = {n: numbers[r.of] for n, r in enumerate(infos) if r.role == "gradient"}
+    text = lowering.function.text(results, [r.name for r in infos], gradients=gradients)
     exported = Exported(text, arguments, infos, weights, _layers(jaxpr), called,
                         leaf_map(jax.tree_util.tree_structure(args), names))
     exported.examples = {a.name: plain(leaves[a.leaf]) for a in arguments if a.role == "data"}
+    exported.donated.update(arguments[number].name for number in donations)
     exported.tree = jax.tree_util.tree_structure(shapes)
     exported.result_dtypes = [leaf.dtype for leaf in jax.tree_util.tree_leaves(shapes)]
     return exported

@@ -203,7 +203,8 @@ def export(model, args=(), kwargs=None, loss=None):
         raise ExportError("the loss is not a single floating-point number")
     by_index = {desc.idx: names[node.name] for node, desc in _inputs_by_desc(captured.graph_module)
                 if isinstance(desc, PlainAOTInput)}
-    results, result_names, count = [], {}, 0
+    owned = {names[node]: role for node, role in roles.items() if role in ("param", "buffer")}
+    results, result_names, count, gradients, updates = [], {}, 0, {}, {}
     for number, (value, desc) in enumerate(zip(flat, descriptions)):
         if value is None:
             continue
@@ -214,9 +215,12 @@ def export(model, args=(), kwargs=None, loss=None):
         elif isinstance(desc, GradAOTOutput):
             of = by_index[desc.grad_of.idx]
             result = Result(of + ".grad", "gradient", of)
+            if of in owned:  # Data is no optimizer's to update.
+                gradients[number] = of
         elif isinstance(desc, InputMutationAOTOutput):
             of = by_index[desc.mutated_input.idx]
             result = Result(of, "update", of)
+            updates[number] = of
         else:
             raise ExportError("the graph has the output %s, which is not supported" % desc)
         result.unsigned = value.meta["val"].dtype == torch.uint8
@@ -226,7 +230,7 @@ def export(model, args=(), kwargs=None, loss=None):
     options = placement_of(captured.graph_module).options({})
     if has_loss:
         known_tangents.update((node, 1) for node, role in roles.items() if role == "cotangent")
-    program = Program(captured.graph_module, names, result_names, known_tangents)
+    program = Program(captured.graph_module, names, result_names, known_tangents, gradients, updates)
     arguments = _arguments(program, names, roles, leaf, captured.graph_module)
     weights.update(program.constants)
     source = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "model")

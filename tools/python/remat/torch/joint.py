@@ -306,9 +306,10 @@ class Program:
     """A lowered graph. `arguments` are the placeholders in order; behind them are `constants` that the graph brings
     along and, if `has_seed`, the seed of its random numbers. `outputs` says for each output of the graph which result
     of the program it is, or None if it is none; `numbers` are outputs that are no tensors. Placeholders whose elements
-    all are one number, by `known_tangents`, are no arguments."""
+    all are one number, by `known_tangents`, are no arguments. `gradients` and `updates` are names of arguments by the
+    numbers of outputs, as `Lowering.finish` takes them."""
 
-    def __init__(self, graph_module, names=None, result_names=None, known_tangents=None):
+    def __init__(self, graph_module, names=None, result_names=None, known_tangents=None, gradients=None, updates=None):
         inline_branches(graph_module)
         graph = graph_module.graph
         numbers = set(substitute_numbers(graph))
@@ -357,4 +358,6 @@ class Program:
         self.argument_names = order
         # A gradient may be a tangent as it is.
         self.has_backward = bool(backward or lowering.function.calls)
-        self.text = lowering.finish(results, given_names)
+        by_result = lambda of: {self.outputs[number]: name for number, name in (of or {}).items()
+                                if self.outputs[number] is not None}
+        self.text = lowering.finish(results, given_names, by_result(gradients), by_result(updates))
