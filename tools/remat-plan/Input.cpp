@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reading of instances and models.
+// Reading of instances, problems of a fast memory, and models.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +41,15 @@ static Error checkForInstance(StringRef manifestFile, const StepFlags &flags) {
                              "seed", "search-threads", "reorder", "offload",
                              "host-budget", "link-bandwidth", "region-budget"},
                             why);
+}
+
+/// Refuses what says nothing of a problem of a fast memory.
+static Error checkForFastMemory(StringRef manifestFile,
+                                const StepFlags &flags) {
+  StringRef why = "the input is a problem of a fast memory";
+  if (Error error = checkNoManifest(manifestFile, why))
+    return error;
+  return flags.refuseAllBut({"effort", "time-limit", "gap", "seed"}, why);
 }
 
 /// Replaces the limits of an instance where flags were given.
@@ -104,10 +113,19 @@ Expected<Source> plan::readSource(StringRef path, StringRef manifestFile,
     return createFileError(path, file.getError());
   if (!path.ends_with(".json") && !isJson((*file)->getBuffer()))
     return readModel(std::move(*file), manifestFile, flags, options);
+  StringRef text = (*file)->getBuffer();
+  if (planning::fastmemory::isProblem(text)) {
+    if (Error error = checkForFastMemory(manifestFile, flags))
+      return std::move(error);
+    Expected<planning::fastmemory::Problem> problem =
+        planning::fastmemory::parseProblem(text);
+    if (!problem)
+      return createFileError(path, problem.takeError());
+    return std::move(*problem);
+  }
   if (Error error = checkForInstance(manifestFile, flags))
     return std::move(error);
-  Expected<planning::Instance> instance =
-      planning::parseInstance((*file)->getBuffer());
+  Expected<planning::Instance> instance = planning::parseInstance(text);
   if (!instance)
     return createFileError(path, instance.takeError());
   if (Error error = setLimits(instance->problem, flags, options.plan))
@@ -123,6 +141,8 @@ Expected<Input> plan::readInput(StringRef path, StringRef manifestFile,
     return source.takeError();
   if (auto *instance = std::get_if<planning::Instance>(&*source))
     return std::move(*instance);
+  if (auto *problem = std::get_if<planning::fastmemory::Problem>(&*source))
+    return std::move(*problem);
   Model model{std::move(std::get<ModelSource>(*source)), {}};
   if (model.module->getOps<GraphOp>().empty() &&
       failed(compileToTasks(*model.module, model.options)))

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A planning problem from a JSON instance, or a model.
+// A planning problem or one of a fast memory from JSON, or a model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #include "common/Driver.h"
 #include "common/StepFlags.h"
 
+#include "remat/Planning/FastMemory.h"
 #include "remat/Planning/Serialization.h"
 
 #include <variant>
@@ -34,13 +35,16 @@ struct Model : ModelSource {
   GraphOp graph;
 };
 
-using Source = std::variant<planning::Instance, ModelSource>;
-using Input = std::variant<planning::Instance, Model>;
+using Source = std::variant<planning::Instance, planning::fastmemory::Problem,
+                            ModelSource>;
+using Input =
+    std::variant<planning::Instance, planning::fastmemory::Problem, Model>;
 
-/// Reads an instance (a JSON object), or a model in MLIR's text or bytecode,
-/// for which `options` are completed as the manifest says, if there is one. "-"
-/// is standard input. The limits of `options`, the budget aside, replace those
-/// of an instance where `flags` were given.
+/// Reads an instance or a problem of a fast memory (a JSON object), or a model
+/// in MLIR's text or bytecode, for which `options` are completed as the
+/// manifest says, if there is one. "-" is standard input. The limits of
+/// `options`, the budget aside, replace those of an instance where `flags` were
+/// given.
 llvm::Expected<Source> readSource(llvm::StringRef path,
                                   llvm::StringRef manifestFile,
                                   const tools::StepFlags &flags,

@@ -34,7 +34,7 @@ WhatIfFlag::run(StringRef path, StringRef manifest, const StepFlags &flags,
   Expected<Source> source = readSource(path, manifest, flags, options);
   if (!source)
     return source.takeError();
-  if (std::holds_alternative<planning::Instance>(*source))
+  if (!std::holds_alternative<ModelSource>(*source))
     return makeError("'--what-if' has no effect: the input is an instance, no "
                      "model");
   auto &model = std::get<ModelSource>(*source);

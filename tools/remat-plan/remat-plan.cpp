@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FastMemory.h"
 #include "Planning.h"
 #include "WhatIf.h"
 
@@ -40,9 +41,9 @@ namespace {
 /// The command line.
 struct Options {
   cl::OptionCategory category{"remat-plan options"};
-  cl::opt<std::string> inputFile{cl::Positional, cl::Required,
-                                 cl::desc("<instance.json|model.mlir>"),
-                                 cl::cat(category)};
+  cl::opt<std::string> inputFile{
+      cl::Positional, cl::Required,
+      cl::desc("<instance.json|problem.json|model.mlir>"), cl::cat(category)};
   /// All that matters for a plan. Threads are those of the search here, and
   /// `explain` is a part of the report.
   tools::StepFlags step{category,
@@ -86,6 +87,7 @@ struct Options {
                "snapshot of PyTorch")};
   tools::ReportFlag report{category};
   WhatIfFlag whatIf{category};
+  FastMemoryFlags fastMemory{category};
   tools::PlanFlags plan{category};
 };
 } // namespace
@@ -275,6 +277,45 @@ static Error runWhatIf(const StepOptions &step) {
   return Error::success();
 }
 
+/// A schedule of a graph that is run in tiles.
+static Error runFastMemory(const fastmemory::Problem &problem,
+                           SolverOptions search) {
+  StringLiteral why = "the input is a problem of a fast memory";
+  for (const cl::Option *option :
+       {static_cast<const cl::Option *>(&options().budgetCounts),
+        static_cast<const cl::Option *>(&options().instanceFile),
+        static_cast<const cl::Option *>(&options().traceFile),
+        static_cast<const cl::Option *>(&options().snapshotFile)})
+    if (option->getNumOccurrences() > 0)
+      return makeError("'--" + option->ArgStr + "' has no effect: " + why);
+  if (options().report.isGiven())
+    return makeError("'--report' has no effect: " + why);
+  if (Error error = options().plan.refuse(why))
+    return error;
+  tools::PlanWatch watch("remat-plan", options().plan.showsProgress(),
+                         "writing the best schedule so far", /*costUnit=*/"");
+  watch.attach(search);
+  Expected<fastmemory::Found> found = options().fastMemory.run(problem, search);
+  if (!found)
+    return found.takeError();
+  OutputFiles files;
+  auto add = [&](StringRef path, const json::Value &contents) {
+    return path.empty() ? Error::success()
+                        : files.add(path, [&](raw_ostream &os) {
+                            os << contents << '\n';
+                          });
+  };
+  if (Error error =
+          add(options().scheduleFile, fastmemory::toJson(found->schedule)))
+    return error;
+  if (Error error = add(options().reportFile, plan::toJson(*found)))
+    return error;
+  if (Error error = files.commit())
+    return error;
+  print(*found, tools::getTextStream(getOutputFlags()));
+  return Error::success();
+}
+
 static Error runTool() {
   if (Error error = tools::checkFileNames(getOutputFlags()))
     return error;
@@ -291,6 +332,11 @@ static Error runTool() {
                                     options().step, step);
   if (!input)
     return input.takeError();
+  if (auto *problem = std::get_if<fastmemory::Problem>(&*input))
+    return runFastMemory(*problem, step.plan.solver);
+  if (Error error = options().fastMemory.refuse(
+          "the input is no problem of a fast memory"))
+    return error;
   Expected<Outcome> outcome = makeOutcome(std::move(*input), step.plan);
   if (!outcome)
     return handleErrors(outcome.takeError(), [](const ErrorInfoBase &error) {
