@@ -72,6 +72,11 @@ double ExactGradients::compare(ArrayRef<Tensor> others) const {
   return largest;
 }
 
+static bool isBackward(TaskOp task) {
+  auto graph = task->getParentOfType<GraphOp>();
+  return task.getBackwardLevel() >= graph.getPlannedLevel();
+}
+
 /// What the backward computation makes of floating-point numbers.
 static std::vector<size_t> findGradients(GraphOp graph) {
   std::vector<size_t> numbers;
@@ -79,8 +84,8 @@ static std::vector<size_t> findGradients(GraphOp graph) {
        enumerate(graph.getBody().front().getTerminator()->getOperands())) {
     auto task = getViewRoot(value).getDefiningOp<TaskOp>();
     mlir::Type element = mlir::getElementTypeOrSelf(value.getType());
-    if (task && task.getBackwardLevel() >= graph.getPlannedLevel() &&
-        (isa<mlir::FloatType, mlir::ComplexType>(element)))
+    if (task && isBackward(task) &&
+        isa<mlir::FloatType, mlir::ComplexType>(element))
       numbers.push_back(number);
   }
   return numbers;
@@ -179,22 +184,18 @@ private:
   size_t maker, result, moment;
   void *data = nullptr;
 };
-
-/// What is to be measured.
-struct Measurement {
-  mlir::OpResult value;
-  ElementCodec codec;
-};
 } // namespace
 
-/// The values that `graph` offers to pack, with those of `codecs` that have a
-/// form of them, from the most exact one on.
-static std::vector<Measurement> findForms(GraphOp graph,
-                                          ArrayRef<std::string> codecs) {
+//===----------------------------------------------------------------------===//
+// Forms
+//===----------------------------------------------------------------------===//
+
+std::vector<ValueForm> run::findForms(GraphOp graph,
+                                      ArrayRef<std::string> codecs) {
   std::set<ElementCodec> asked;
   for (const std::string &name : codecs)
     asked.insert(*parseElementCodec(name));
-  std::vector<Measurement> forms;
+  std::vector<ValueForm> forms;
   for (auto task : graph.getOps<TaskOp>()) {
     auto value = dyn_cast_or_null<mlir::OpResult>(getUnpackedValue(task));
     if (!value)
@@ -210,13 +211,27 @@ static std::vector<Measurement> findForms(GraphOp graph,
   return forms;
 }
 
+bool run::isHopeless(const GradientErrors &errors, const ValueForm &form,
+                     double bound) {
+  auto known = errors.values.find(GradientErrors::getName(form.value));
+  return known != errors.values.end() &&
+         any_of(known->second, [&](const auto &measured) {
+           return measured.first < form.codec &&
+                  measured.second * gradientErrorMargin > bound;
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// Measuring
+//===----------------------------------------------------------------------===//
+
 namespace {
 /// Where the tasks of a graph are among the entries of its step.
 struct EntryPlaces {
   EntryPlaces(const remat_step *step, GraphOp graph) {
     DenseSet<int64_t> backward;
     for (auto task : graph.getOps<TaskOp>())
-      if (task.getBackwardLevel() >= graph.getPlannedLevel())
+      if (isBackward(task))
         backward.insert(task.getId());
     size_t count = remat_step_entry_count(step);
     lastForward = count;
@@ -237,79 +252,130 @@ struct EntryPlaces {
 };
 } // namespace
 
-Expected<ExactGradients>
-run::profileErrors(remat_step *step, mlir::ModuleOp tasks,
-                   ArrayRef<std::string> codecs, double bound,
-                   ArrayRef<Tensor> arguments, GradientErrors &errors) {
-  GraphOp graph = getOnlyGraph(tasks);
+struct ErrorProfile::State {
+  State(remat_step *step, GraphOp graph, ArrayRef<Tensor> arguments,
+        StepBinding binding)
+      : step(step), arguments(arguments), binding(std::move(binding)),
+        places(step, graph) {}
+
+  Error runAgain();
+  Expected<Rounder *> getRounder(const ValueForm &form);
+  /// What the gradients lose if a form is rounded behind the entry `moment`;
+  /// nothing if the step never had the value.
+  Expected<std::optional<double>> measureAt(const ValueForm &form,
+                                            Rounder &rounder, size_t maker,
+                                            size_t moment);
+  Expected<std::optional<double>> measure(const ValueForm &form);
+
+  remat_step *step;
+  ArrayRef<Tensor> arguments;
+  StepBinding binding;
   ExactGradients exact;
-  exact.numbers = findGradients(graph);
+  EntryPlaces places;
+  DenseMap<std::pair<mlir::Type, int>, std::unique_ptr<Rounder>> rounders;
+};
+
+Error ErrorProfile::State::runAgain() {
+  binding.reset(step, arguments);
+  if (remat_status status = remat_step_run(
+          step, binding.arguments.data(), binding.arguments.size(),
+          binding.results.data(), binding.results.size()))
+    return makeError(Twine(remat_status_name(status)) + ": " +
+                     remat_step_error(step));
+  return Error::success();
+}
+
+Expected<Rounder *> ErrorProfile::State::getRounder(const ValueForm &form) {
+  auto type = cast<mlir::RankedTensorType>(form.value.getType());
+  auto &rounder = rounders[{type, static_cast<int>(form.codec)}];
+  if (!rounder)
+    if (Error error = Rounder::create(type, form.codec).moveInto(rounder))
+      return std::move(error);
+  return rounder.get();
+}
+
+Expected<std::optional<double>>
+ErrorProfile::State::measureAt(const ValueForm &form, Rounder &rounder,
+                               size_t maker, size_t moment) {
+  Rounding rounding(rounder, maker, form.value.getResultNumber(), moment);
+  remat_step_observe(step, Rounding::observe, &rounding);
+  Error error = runAgain();
+  remat_step_observe(step, nullptr, nullptr);
+  if (error)
+    return std::move(error);
+  if (!rounding.isDone)
+    return std::nullopt;
+  return exact.compare(binding.memory);
+}
+
+/// Whether the forward computation reads a value, or a view of it.
+static bool isReadForward(mlir::Value value) {
+  return any_of(value.getUsers(), [](mlir::Operation *reader) {
+    if (auto task = dyn_cast<TaskOp>(reader))
+      return !isBackward(task);
+    return any_of(reader->getResults(), isReadForward);
+  });
+}
+
+Expected<std::optional<double>>
+ErrorProfile::State::measure(const ValueForm &form) {
+  auto entry = places.entryOf.find(cast<TaskOp>(form.value.getOwner()).getId());
+  if (entry == places.entryOf.end())
+    return std::nullopt;
+  Expected<Rounder *> rounder = getRounder(form);
+  if (!rounder)
+    return rounder.takeError();
+  size_t maker = entry->second;
+  auto early = measureAt(form, **rounder, maker, maker);
+  // Where nothing reads the value in between, both moments are the same.
+  if (!early || !*early || maker >= places.lastForward ||
+      !isReadForward(form.value))
+    return early;
+  auto late = measureAt(form, **rounder, maker, places.lastForward);
+  if (!late || !*late)
+    return late;
+  return std::max(**early, **late);
+}
+
+ErrorProfile::ErrorProfile(std::unique_ptr<State> state)
+    : state(std::move(state)) {}
+ErrorProfile::ErrorProfile(ErrorProfile &&) = default;
+ErrorProfile::~ErrorProfile() = default;
+
+Expected<ErrorProfile> ErrorProfile::create(remat_step *step, GraphOp graph,
+                                            ArrayRef<Tensor> arguments) {
   Expected<StepBinding> binding = StepBinding::create(step, arguments);
   if (!binding)
     return binding.takeError();
-  auto runAgain = [&]() -> Error {
-    binding->reset(step, arguments);
-    if (remat_status status = remat_step_run(
-            step, binding->arguments.data(), binding->arguments.size(),
-            binding->results.data(), binding->results.size()))
-      return makeError(Twine(remat_status_name(status)) + ": " +
-                       remat_step_error(step));
-    return Error::success();
-  };
-  if (Error error = runAgain())
+  auto state =
+      std::make_unique<State>(step, graph, arguments, std::move(*binding));
+  state->exact.numbers = findGradients(graph);
+  if (Error error = state->runAgain())
     return std::move(error);
-  for (const Tensor &result : binding->memory)
-    exact.results.push_back(result.copy());
-  std::vector<Measurement> forms = findForms(graph, codecs);
-  EntryPlaces places(step, graph);
-  DenseMap<std::pair<mlir::Type, int>, std::unique_ptr<Rounder>> rounders;
+  for (const Tensor &result : state->binding.memory)
+    state->exact.results.push_back(result.copy());
+  return ErrorProfile(std::move(state));
+}
+
+ExactGradients ErrorProfile::takeExact() { return std::move(state->exact); }
+
+Error ErrorProfile::measure(ArrayRef<ValueForm> forms, double bound,
+                            GradientErrors &errors) {
   std::atomic<size_t> done = 0;
   ProgressLine line("remat-run", options().plan.showsProgress(), [&] {
     return ProgressState{formatv("measuring errors of gradients, {0} of {1}",
                                  done.load(), forms.size()),
                          double(done) / double(forms.size())};
   });
-  // The value of which a more exact form is beyond the bound already.
-  mlir::OpResult hopeless;
-  for (const Measurement &measurement : forms) {
-    auto maker = cast<TaskOp>(measurement.value.getOwner());
-    auto entry = places.entryOf.find(maker.getId());
+  for (const ValueForm &form : forms) {
     ++done;
-    if (entry == places.entryOf.end() || measurement.value == hopeless)
+    if (errors.find(form.value, form.codec) || isHopeless(errors, form, bound))
       continue;
-    if (std::optional<double> known =
-            errors.find(measurement.value, measurement.codec)) {
-      if (*known * gradientErrorMargin > bound)
-        hopeless = measurement.value;
-      continue;
-    }
-    auto &rounder = rounders[{measurement.value.getType(),
-                              static_cast<int>(measurement.codec)}];
-    if (!rounder)
-      if (Error error = Rounder::create(cast<mlir::RankedTensorType>(
-                                            measurement.value.getType()),
-                                        measurement.codec)
-                            .moveInto(rounder))
-        return std::move(error);
-    double largest = 0;
-    bool isMeasured = true;
-    for (size_t moment :
-         {std::max(places.lastForward, entry->second), entry->second}) {
-      Rounding rounding(*rounder, entry->second,
-                        measurement.value.getResultNumber(), moment);
-      remat_step_observe(step, Rounding::observe, &rounding);
-      Error error = runAgain();
-      remat_step_observe(step, nullptr, nullptr);
-      if (error)
-        return std::move(error);
-      isMeasured &= rounding.isDone;
-      largest = std::max(largest, exact.compare(binding->memory));
-    }
-    if (largest * gradientErrorMargin > bound)
-      hopeless = measurement.value;
-    if (isMeasured)
-      errors.values[GradientErrors::getName(measurement.value)]
-                   [measurement.codec] = largest;
+    Expected<std::optional<double>> error = state->measure(form);
+    if (!error)
+      return error.takeError();
+    if (*error)
+      errors.values[GradientErrors::getName(form.value)][form.codec] = **error;
   }
-  return std::move(exact);
+  return Error::success();
 }

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CostProfile.h"
-#include "ErrorProfile.h"
+#include "ErrorSearch.h"
 #include "Evaluation.h"
 #include "GradCheck.h"
 #include "Options.h"
@@ -160,7 +160,9 @@ static Expected<Products> planProducts(mlir::FunctionOpInterface entry,
 
 /// Measures what packed forms do to the gradients of the model, which is no
 /// graph yet, on its arguments, and writes it to the file of errors. Without
-/// such a file there is one as long as the tool runs.
+/// such a file there is one as long as the tool runs. Measured is what the
+/// plans of the budgets take; all forms, if there is none or a frontier of
+/// them; and none beside what a stored plan was made with.
 static Error measureErrors(Model &model, const Manifest *manifest) {
   StepOptions &step = options().step;
   GradientErrors errors;
@@ -199,10 +201,23 @@ static Error measureErrors(Model &model, const Manifest *manifest) {
       makeArguments(loaded->step.get(), model.products, manifest);
   if (!arguments)
     return arguments.takeError();
-  if (Error error = profileErrors(loaded->step.get(), *tasks, step.compress,
-                                  asked.maxGradientError, *arguments, errors)
-                        .moveInto(model.exact))
+  GraphOp kept = getOnlyGraph(*tasks);
+  Expected<ErrorProfile> profile =
+      ErrorProfile::create(loaded->step.get(), kept, *arguments);
+  if (!profile)
+    return profile.takeError();
+  ArrayRef<std::string> budgets = options().budgets;
+  bool isMadeFor = asked.plan.stored && !errors.values.empty();
+  if (budgets.empty() || options().plan.wantsFrontier()) {
+    if (!isMadeFor)
+      if (Error error = profile->measure(findForms(kept, asked.compress),
+                                         asked.maxGradientError, errors))
+        return error;
+  } else if (Error error = searchErrors(*model.module, kept, asked, budgets,
+                                        *profile, errors)) {
     return error;
+  }
+  model.exact = profile->takeExact();
   return writeOutputFile(asked.gradientErrors,
                          [&](raw_ostream &os) { errors.print(os); });
 }
