@@ -39,65 +39,73 @@ remat::keepClosest(llvm::Error error,
       });
 }
 
-/// The options with fewer and with all of the freedoms that they give (the link
-/// to the host, the order of tasks), those with fewer first.
-static SmallVector<PlanOptions, 4>
-collectVariants(const GraphProblem &graphProblem, const PlanOptions &options) {
-  bool mayDoWithoutLink = options.offload && options.linkBandwidth != 0 &&
-                          !asksForOffload(graphProblem.problem);
-  SmallVector<PlanOptions, 4> variants;
-  for (bool link : {false, true}) {
-    if (link && !mayDoWithoutLink)
-      continue;
-    for (bool reorder : {false, true}) {
-      if (reorder && !options.reorder)
-        continue;
-      PlanOptions &variant = variants.emplace_back(options);
-      if (mayDoWithoutLink && !link)
-        variant.linkBandwidth = 0;
-      variant.reorder = reorder;
-    }
-  }
-  return variants;
+void Variants::add(const PlanOptions &planOptions, Freedoms freedoms,
+                   bool byStages) {
+  variants.push_back(
+      {freedoms, byStages,
+       std::make_unique<GraphPlanner>(graph, planOptions, cache, freedoms.pack,
+                                      freedoms.absorb)});
+}
+
+/// Adds a planner by stages, which neither moves tasks nor offloads.
+void Variants::addStages(bool mayPack) {
+  PlanOptions byStages = options;
+  byStages.planner = "stages";
+  byStages.reorder = false;
+  byStages.linkBandwidth = 0;
+  Freedoms freedoms;
+  freedoms.pack = mayPack;
+  freedoms.absorb = true;
+  add(byStages, freedoms, /*byStages=*/true);
 }
 
 Variants::Variants(GraphOp graph, const PlanOptions &options)
     : graph(graph), options(options), repeated(graph) {
   if (options.stored) {
-    planners.push_back(std::make_unique<GraphPlanner>(graph, options, cache));
+    add(options, {true, options.reorder, true, true});
     return;
   }
   GraphProblem graphProblem(graph);
-  for (const PlanOptions &variant : collectVariants(graphProblem, options)) {
-    bool mayPack = !graphProblem.offers.empty() && !variant.reorder;
-    bool mayAbsorb = !graphProblem.absorptions.empty();
-    if (mayPack)
-      planners.push_back(std::make_unique<GraphPlanner>(
-          graph, variant, cache, /*mayPack=*/false, /*mayAbsorb=*/false));
-    if (mayAbsorb)
-      planners.push_back(std::make_unique<GraphPlanner>(
-          graph, variant, cache, /*mayPack=*/true, /*mayAbsorb=*/false));
-    planners.push_back(std::make_unique<GraphPlanner>(graph, variant, cache));
+  bool hasOffers = !graphProblem.offers.empty();
+  bool hasAbsorptions = !graphProblem.absorptions.empty();
+  bool asksForLink = asksForOffload(graphProblem.problem);
+  bool hasLink = options.offload && options.linkBandwidth != 0;
+  for (bool link : {false, true}) {
+    if (link ? !hasLink && !asksForLink : asksForLink)
+      continue;
+    for (bool reorder : {false, true}) {
+      if (reorder && !options.reorder)
+        continue;
+      PlanOptions limited = options;
+      if (!link)
+        limited.linkBandwidth = 0;
+      limited.reorder = reorder;
+      for (bool pack : {false, true}) {
+        // A free order has no packed forms.
+        if (pack && (!hasOffers || reorder))
+          continue;
+        for (bool absorb : {false, true})
+          if (!absorb || hasAbsorptions)
+            add(limited, {link, reorder, pack, absorb});
+      }
+    }
   }
-  if (options.planner != "auto" || asksForOffload(graphProblem.problem))
+  if (options.planner != "auto" || asksForLink)
     return;
-  PlanOptions byStages = options;
-  byStages.planner = "stages";
-  byStages.reorder = false;
-  byStages.linkBandwidth = 0;
-  planners.push_back(std::make_unique<GraphPlanner>(graph, byStages, cache));
-  stages = planners.back().get();
+  addStages(/*mayPack=*/false);
+  if (hasOffers)
+    addStages(/*mayPack=*/true);
 }
 
 llvm::Error Variants::prepare() {
-  for (auto &planner : planners)
-    if (llvm::Error error = planner->prepare())
+  for (Variant &variant : variants)
+    if (llvm::Error error = variant.planner->prepare())
       return error;
   return llvm::Error::success();
 }
 
 bool Variants::isStoredPlan() const {
-  return options.stored->isPlanOf(planners.front()->getProblem().problem);
+  return options.stored->isPlanOf(front().getProblem().problem);
 }
 
 std::optional<double> Variants::getSecondsLeft() const {
@@ -141,16 +149,6 @@ static bool repeatsAbsorbable(const planning::Problem &problem,
   return false;
 }
 
-/// Whether what absorbs others is not looked for beside `plan`: it would hardly
-/// save anything.
-static bool hasNothingToAbsorb(const planning::Problem &problem,
-                               const planning::Plan &plan) {
-  return llvm::any_of(
-             problem.ops,
-             [](const planning::Op &op) { return !op.absorbers.empty(); }) &&
-         !repeatsAbsorbable(problem, plan);
-}
-
 /// Whether so much runs again in `plan` that one from checkpoints of stages is
 /// looked for.
 static bool repeatsMuch(const planning::Solution &solution) {
@@ -158,50 +156,72 @@ static bool repeatsMuch(const planning::Solution &solution) {
          StagesTuning::leastOverhead * double(solution.baseCost);
 }
 
+/// Whether a plan of `variant` may be better than those in `found`. One that
+/// absorbs hardly is where nothing runs again that could be absorbed.
+bool Variants::isWorthwhile(const Variant &variant, ArrayRef<Found> found) {
+  const Found *best = nullptr;
+  for (const Found &other : found)
+    if (variant.freedoms.contain(other.variant->freedoms) &&
+        !other.variant->byStages &&
+        (!best || isBetter(other.plan, best->plan, /*isSmallest=*/false)))
+      best = &other;
+  if (variant.byStages)
+    return best && repeatsMuch(best->plan.solution);
+  return !variant.freedoms.absorb || !best ||
+         repeatsAbsorbable(variant.planner->getProblem().problem,
+                           best->plan.solution.plan);
+}
+
 llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
                                       std::optional<double> seconds) {
   // Percentages mean the same for all.
   if (budget.kind == BudgetRequest::Kind::Percent)
     budget = {BudgetRequest::Kind::Bytes,
-              budget.resolve(planners.front()->getSaveAllPeak())};
+              budget.resolve(front().getSaveAllPeak())};
   bool isSmallest = budget.kind == BudgetRequest::Kind::Smallest;
-  std::optional<Chosen> best;
+  std::vector<Found> found;
+  bool isCutShort = false;
   std::unique_ptr<planning::InfeasibleBudgetError> failure;
   std::optional<double> left = getSecondsLeft();
   double until = left && seconds ? std::max(*left - *seconds, 0.0) : 0;
-  for (auto [number, planner] : llvm::enumerate(planners)) {
-    bool isStages = planner.get() == stages;
-    if (isStages && (isSmallest || !best || !repeatsMuch(best->plan.solution)))
-      continue;
-    if (!isStages && best && !isSmallest &&
-        hasNothingToAbsorb(planner->getProblem().problem,
-                           best->plan.solution.plan))
+  size_t numByStages = llvm::count_if(
+      variants, [](const Variant &variant) { return variant.byStages; });
+  for (auto [number, variant] : llvm::enumerate(variants)) {
+    bool isSkipped =
+        isSmallest ? variant.byStages : !isWorthwhile(variant, found);
+    if (isSkipped)
       continue;
     // Stages, which are seldom looked for, have the time that is left.
-    size_t waiting = planners.size() - number - (stages && !isStages ? 1 : 0);
+    size_t waiting =
+        variants.size() - number - (variant.byStages ? 0 : numByStages);
     if (left)
-      planner->setTimeLimit(std::max(*getSecondsLeft() - until, 0.0) /
-                            double(waiting));
-    llvm::Expected<GraphPlan> found = planner->plan(budget);
-    if (found) {
-      if (!best || isBetter(*found, best->plan, isSmallest))
-        best = Chosen{std::move(*found), planner.get()};
+      variant.planner->setTimeLimit(std::max(*getSecondsLeft() - until, 0.0) /
+                                    double(waiting));
+    llvm::Expected<GraphPlan> plan = variant.planner->plan(budget);
+    if (plan) {
+      found.push_back({&variant, std::move(*plan)});
       if (isInterrupted() || (left && *getSecondsLeft() <= until)) {
-        best->plan.solution.cutShort |= waiting > 1;
+        isCutShort = waiting > 1;
         break;
       }
       continue;
     }
     // Stages are not for every graph.
-    if (isStages)
-      llvm::consumeError(found.takeError());
-    else if (llvm::Error other = keepClosest(found.takeError(), failure))
+    if (variant.byStages)
+      llvm::consumeError(plan.takeError());
+    else if (llvm::Error other = keepClosest(plan.takeError(), failure))
       return std::move(other);
   }
-  if (best) {
-    if (llvm::Error error = best->planner->settle(best->plan))
+  if (!found.empty()) {
+    Found *best = &found.front();
+    for (Found &other : found)
+      if (isBetter(other.plan, best->plan, isSmallest))
+        best = &other;
+    best->plan.solution.cutShort |= isCutShort;
+    GraphPlanner &planner = *best->variant->planner;
+    if (llvm::Error error = planner.settle(best->plan))
       return std::move(error);
-    return std::move(*best);
+    return Chosen{std::move(best->plan), &planner};
   }
   if (isInterrupted())
     return llvm::createStringError(
@@ -210,7 +230,7 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
 }
 
 llvm::Expected<Chosen> Variants::evaluateStored() {
-  GraphPlanner &planner = *planners.front();
+  GraphPlanner &planner = front();
   llvm::Expected<planning::Plan> plan =
       options.stored->get(planner.getProblem().problem);
   if (!plan)
@@ -270,15 +290,14 @@ Variants::computeFrontier(unsigned points, std::vector<GraphPlan> *plans) {
   planning::Frontier frontier;
   frontier.cutShort = tightest->plan.solution.cutShort;
   add(std::move(*tightest));
-  llvm::Expected<std::optional<GraphPlan>> saveAll =
-      planners.front()->planSaveAll();
+  llvm::Expected<std::optional<GraphPlan>> saveAll = front().planSaveAll();
   if (!saveAll)
     return saveAll.takeError();
   if (*saveAll)
     pool.push_back(std::move(**saveAll));
 
-  std::vector<int64_t> budgets = planning::spaceBudgets(
-      smallest, planners.front()->getSaveAllArena(), points);
+  std::vector<int64_t> budgets =
+      planning::spaceBudgets(smallest, front().getSaveAllArena(), points);
   std::vector<int64_t> bounds(budgets.size(), 0);
   for (size_t i = budgets.size(); i-- > 1;) {
     if (isInterrupted() || share(1) == 0.0) {

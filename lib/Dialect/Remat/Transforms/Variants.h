@@ -38,7 +38,9 @@ struct Chosen {
   GraphPlanner *planner = nullptr;
 };
 
-/// The planners of all variants, on a graph with what regions ask for.
+/// The planners of all variants, on a graph with what regions ask for. Whether
+/// a planner is asked depends only on plans of those with fewer freedoms, so
+/// that one more freedom never makes a plan worse.
 class Variants {
 public:
   Variants(GraphOp graph, const PlanOptions &options);
@@ -63,6 +65,34 @@ private:
     return options.solver.interrupt && *options.solver.interrupt;
   }
 
+  /// What a planner may do beside recomputation.
+  struct Freedoms {
+    bool link = false, reorder = false, pack = false, absorb = false;
+
+    bool contain(const Freedoms &other) const {
+      return link >= other.link && reorder >= other.reorder &&
+             pack >= other.pack && absorb >= other.absorb;
+    }
+  };
+  struct Variant {
+    Freedoms freedoms;
+    /// Whether it cuts the graph into stages, which is tried where the others'
+    /// plans take long.
+    bool byStages = false;
+    std::unique_ptr<GraphPlanner> planner;
+  };
+  /// The plan of a variant.
+  struct Found {
+    const Variant *variant;
+    GraphPlan plan;
+  };
+
+  void add(const PlanOptions &planOptions, Freedoms freedoms,
+           bool byStages = false);
+  void addStages(bool mayPack);
+  GraphPlanner &front() const { return *variants.front().planner; }
+  static bool isWorthwhile(const Variant &variant, llvm::ArrayRef<Found> found);
+
   GraphOp graph;
   const PlanOptions &options;
   std::chrono::steady_clock::time_point start =
@@ -70,10 +100,8 @@ private:
   RepeatedTasks repeated;
   /// Of all planners.
   planning::PackingCache cache;
-  llvm::SmallVector<std::unique_ptr<GraphPlanner>> planners;
-  /// The last of them, if it is one that is asked where the others' plans take
-  /// long.
-  GraphPlanner *stages = nullptr;
+  /// Those with fewer freedoms first, and those by stages last.
+  std::vector<Variant> variants;
 };
 
 /// Finds the plan with all loops as they are, and applies it if `planned` is
