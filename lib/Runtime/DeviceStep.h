@@ -18,6 +18,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 namespace remat {
 
@@ -95,9 +96,14 @@ public:
   virtual remat_status loadTable(const Table &table, DeviceTable *&loaded,
                                  std::string &error) = 0;
 
+  /// Whether runs have been finished that nobody has waited for.
+  bool isUnderWay = false;
+  /// Waits for these; false with a message on failure.
+  virtual bool settle(std::string &error) = 0;
+
   /// A run: `begin`, `bind` for each tensor, `start`, the entries of the step's
-  /// table, `finish`. After a failure, `cancel`. All but `finish` may return
-  /// before the device is done.
+  /// table, `finish`. After a failure, `cancel`. All may return before the
+  /// device is done, `finish` only if it is given a stream.
   virtual remat_status begin(std::string &error) = 0;
   /// Where tensor `number` of the caller is on the device: at `data`, or in a
   /// copy, which is written before the entries if they read it, and read back
@@ -113,7 +119,11 @@ public:
                              std::string &error) = 0;
   /// Whether the run under way is serial.
   virtual bool isSerial() const = 0;
-  virtual remat_status finish(std::string &error) = 0;
+  /// Waits for the run. With `follower`, a stream of the caller, that stream
+  /// goes on behind the run in place of the host, unless the host has to copy
+  /// tensors or did have to read numbers: then `isUnderWay` is set.
+  virtual remat_status finish(const std::optional<void *> &follower,
+                              std::string &error) = 0;
   /// True if the run may be repeated: it failed because it was recorded to be
   /// repeated later, which will not be tried again.
   virtual bool cancel() = 0;
@@ -149,7 +159,7 @@ public:
   /// have failed so far.
   virtual bool read(void *to, const void *from, uint64_t bytes,
                     std::string &error) = 0;
-  /// Whether one of those has.
+  /// Whether one of those has, or one of a run under way that is known by now.
   virtual bool hasFailed() const = 0;
 };
 

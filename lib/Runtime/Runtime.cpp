@@ -58,22 +58,30 @@ remat_status remat_step_load(const remat_module *module,
   });
 }
 
-/// Runs some calls of a step, unless it is busy.
+/// Calls `use` unless the step is busy.
+template <typename Function>
+static remat_status useIdle(remat_step *step, const Function &use) {
+  if (!step)
+    return fail(REMAT_INVALID_ARGUMENT, "step is NULL");
+  if (step->busy.test_and_set(std::memory_order_acquire))
+    return fail(REMAT_INVALID_ARGUMENT, "step is running in another thread");
+  remat_status status = guard(use);
+  step->busy.clear(std::memory_order_release);
+  return status;
+}
+
+/// Runs some calls of a step.
 static remat_status runCalls(remat_step *step, size_t first, size_t end,
                              const remat_tensor *arguments,
                              size_t argumentCount, const remat_tensor *results,
                              size_t resultCount, remat_state *state) {
-  if (step->busy.test_and_set(std::memory_order_acquire))
-    return fail(REMAT_INVALID_ARGUMENT, "step is running in another thread");
-  remat_status status = guard([&] {
-    remat_status result = step->run(first, end, arguments, argumentCount,
+  return useIdle(step, [&] {
+    remat_status status = step->run(first, end, arguments, argumentCount,
                                     results, resultCount, state);
-    if (result != REMAT_OK)
+    if (status != REMAT_OK)
       lastError() = step->error;
-    return result;
+    return status;
   });
-  step->busy.clear(std::memory_order_release);
-  return status;
 }
 
 remat_status remat_step_run(remat_step *step, const remat_tensor *arguments,
@@ -114,13 +122,24 @@ size_t remat_step_backward_count(const remat_step *step) {
 }
 
 remat_status remat_step_wait(remat_step *step, void *stream) {
-  if (!step)
-    return fail(REMAT_INVALID_ARGUMENT, "step is NULL");
-  if (step->busy.test_and_set(std::memory_order_acquire))
-    return fail(REMAT_INVALID_ARGUMENT, "step is running in another thread");
-  remat_status status = guard([&] { return step->wait(stream, lastError()); });
-  step->busy.clear(std::memory_order_release);
-  return status;
+  return useIdle(step, [&] { return step->wait(stream, lastError()); });
+}
+
+remat_status remat_step_follow(remat_step *step, void *stream) {
+  return useIdle(step, [&] { return step->follow(stream, lastError()); });
+}
+
+remat_status remat_step_synchronize(remat_step *step) {
+  return useIdle(step, [&] {
+    remat_status status = step->synchronize();
+    if (status != REMAT_OK)
+      lastError() = step->error;
+    return status;
+  });
+}
+
+size_t remat_step_check_count(const remat_step *step) {
+  return step ? step->countChecks() : 0;
 }
 
 int remat_step_device(const remat_step *step) {

@@ -26,6 +26,7 @@
 
 #include <atomic>
 #include <map>
+#include <optional>
 #include <tuple>
 
 namespace remat {
@@ -115,9 +116,13 @@ struct remat_step {
   remat_observe_fn observer = nullptr;
   void *observerUser = nullptr;
   bool isOnDevice() const { return device != nullptr; }
-  /// See remat_step_device and remat_step_wait.
+  /// See remat_step_device, remat_step_wait, remat_step_follow,
+  /// remat_step_synchronize and remat_step_check_count.
   int deviceNumber() const { return device ? device->ordinal : -1; }
   remat_status wait(void *stream, std::string &message);
+  remat_status follow(void *stream, std::string &message);
+  remat_status synchronize();
+  size_t countChecks() const;
   int threads = 1;
   /// Set while the step runs.
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -242,6 +247,8 @@ private:
   bool isHostMemory(const void *data);
   bool checkPlace(const std::string &name, const void *data);
   bool isSerial() const;
+  bool isAllOnDevice(const remat_state *state, bool isCopied) const;
+  remat_status settle(bool waits);
   bool bindTensors();
   bool checkGivenState(const remat_state *state);
   bool bindState(const remat_state *state, bool &isCopied);
@@ -257,6 +264,8 @@ private:
   /// if entries run on this CPU.
   remat::DeviceStep *device = nullptr;
   remat::DeviceTable *deviceTable = nullptr;
+  /// The stream that goes on behind the next call, and behind that under way.
+  std::optional<void *> nextFollower, follower;
   /// The caller's tensors with their addresses on the device; of the body of a
   /// loop, the tensors of the current iteration.
   std::vector<remat_tensor> boundArguments, boundResults;

@@ -50,6 +50,53 @@ remat_status remat_step::wait(void *stream, std::string &message) {
   return device->waitFor(stream, message) ? REMAT_OK : REMAT_DEVICE_ERROR;
 }
 
+remat_status remat_step::follow(void *stream, std::string &message) {
+  if (remat_status status = wait(stream, message))
+    return status;
+  nextFollower = stream;
+  return REMAT_OK;
+}
+
+/// Tells what earlier calls failed with that returned before the device was
+/// done: as far as it is known, or when they are done if it `waits`.
+remat_status remat_step::settle(bool waits) {
+  if (!device || !device->isUnderWay || !(waits || device->hasFailed()))
+    return REMAT_OK;
+  if (!device->settle(error))
+    return REMAT_DEVICE_ERROR;
+  remat_status status = REMAT_OK;
+  auto count = static_cast<uint32_t>(table.entries.size());
+  if (describeFailure(0, count, status))
+    error.insert(0, "an earlier call of the step: ");
+  return status;
+}
+
+remat_status remat_step::synchronize() {
+  error.clear();
+  return settle(/*waits=*/true);
+}
+
+size_t remat_step::countChecks() const {
+  size_t count = table.checks.size();
+  for (const std::unique_ptr<remat_step> &body : bodies)
+    count += body->countChecks();
+  return count;
+}
+
+/// Whether no memory of the host takes part in a call, but the step's own.
+bool remat_step::isAllOnDevice(const remat_state *state, bool isCopied) const {
+  auto isOfHost = [&](const std::vector<remat_signature> &signatures,
+                      const std::vector<Usage> &usages) {
+    for (size_t i = 0; i < signatures.size(); ++i)
+      if (signatures[i].flags & REMAT_TENSOR_HOST && isNeeded(usages[i]))
+        return true;
+    return false;
+  };
+  return !isCopied && !(state && state->host && table.header.host_bytes > 0) &&
+         !isOfHost(table.arguments, argumentUsage) &&
+         !isOfHost(table.results, resultUsage);
+}
+
 /// Whether entries must run one after the other, as the host looks at each.
 bool remat_step::isSerial() const {
   return (flags & (unsigned(REMAT_STEP_PROFILE) | REMAT_STEP_POISON)) != 0 ||
@@ -118,6 +165,7 @@ bool remat_step::bindState(const remat_state *state, bool &isCopied) {
 
 remat_status remat_step::tryOnDevice(size_t first, size_t end,
                                      remat_state *state) {
+  bool wasUnderWay = device->isUnderWay;
   if (remat_status status = device->begin(error))
     return status;
   bool isCopied = false;
@@ -135,9 +183,13 @@ remat_status remat_step::tryOnDevice(size_t first, size_t end,
   if (status == REMAT_OK)
     status = runEntries(begin, last);
   if (status == REMAT_OK)
-    status = device->finish(error);
+    status = device->finish(
+        isAllOnDevice(state, isCopied) ? follower : std::nullopt, error);
   // What a loop makes of the results of a failed check is not told.
-  describeFailure(begin, last, status);
+  if (!device->isUnderWay && wasUnderWay)
+    describeFailure(0, static_cast<uint32_t>(table.entries.size()), status);
+  else if (!device->isUnderWay)
+    describeFailure(begin, last, status);
   if (status != REMAT_OK)
     return status;
   if (isCopied &&

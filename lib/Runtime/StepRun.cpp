@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 using namespace remat;
 
@@ -281,6 +282,7 @@ remat_status remat_step::run(size_t first, size_t end,
                              size_t resultCount, remat_state *state) {
   error.clear();
   ranges.clear();
+  follower = std::exchange(nextFollower, std::nullopt);
   currentArguments = arguments;
   currentResults = results;
   currentCall = first;
@@ -310,8 +312,9 @@ remat_status remat_step::run(size_t first, size_t end,
   hostMemory = hostIsGiven ? static_cast<char *>(state->host) : host.get();
   if (state)
     state->calls = 0;
-  remat_status status =
-      device ? runOnDevice(first, end, state) : runHere(first, end);
+  remat_status status = settle(/*waits=*/!follower || isSerial());
+  if (status == REMAT_OK)
+    status = device ? runOnDevice(first, end, state) : runHere(first, end);
   stats.check_bytes = recomputeCheck->writtenBytes();
   if (isTraced)
     traceText = recomputeCheck->trace();

@@ -158,8 +158,8 @@ typedef struct remat_step_options {
 /// both it is, the driver knows. What is on the host, or at no multiple of 256
 /// bytes, has a copy on the device, which is kept. In memory of the device, the
 /// bytes of type i1 are not checked. Memory of another device is refused. A run
-/// waits for the default stream, and for those of remat_step_wait: what others
-/// write to its tensors must be finished before.
+/// waits for the default stream, and for those of remat_step_wait and
+/// remat_step_follow: what others write to its tensors must be finished before.
 typedef struct remat_tensor {
   void *data;
   int32_t dtype; // remat_dtype
@@ -345,6 +345,28 @@ remat_status remat_step_backward(remat_step *step, size_t backward,
 /// results are there, for whatever stream. It may be called for several
 /// streams. REMAT_INVALID_ARGUMENT of a step for the CPU.
 remat_status remat_step_wait(remat_step *step, void *stream);
+
+/// The same, and what `stream` is given behind the next call begins when the
+/// call is done, which may return before that. Until then, its tensors and its
+/// state must stay where they are; `remat_state` and the arrays of tensors need
+/// not. Another stream that uses them has to wait for this one. The call waits
+/// all the same where the host takes part: with tensors, a state or its host
+/// memory that are not on the device at multiples of 256 bytes, loops of which
+/// the host reads how often they run, profiles, traces and checks.
+///
+/// If a check of such a call fails, or the device does, the next call that
+/// finds this out returns it and does nothing else; remat_step_synchronize
+/// finds it for sure. The results since then, and states, are worth nothing.
+remat_status remat_step_follow(remat_step *step, void *stream);
+
+/// Waits until all calls of the step are done. What fails with a failed check
+/// of one of them that no call has returned yet; the step's error names it.
+/// REMAT_OK of a step for the CPU.
+remat_status remat_step_synchronize(remat_step *step);
+
+/// The number of checks that runs of the step carry out, of indices and by
+/// assertions, as far as they differ in their messages.
+size_t remat_step_check_count(const remat_step *step);
 /// The number of the device that runs the step; -1 of a step for the CPU.
 int remat_step_device(const remat_step *step);
 

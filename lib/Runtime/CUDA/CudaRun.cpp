@@ -9,6 +9,10 @@
 // which spares the time to launch each entry. A profiler sees them one by one.
 // What a loop runs is recorded, unless the device says how often it runs.
 //
+// Where a stream of the caller goes on behind the run, nobody waits. Kernels
+// then leave their failed checks on the device until they are reported, and the
+// next run sees those that have come to the host by then.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CudaStep.h"
@@ -98,13 +102,9 @@ bool CudaStep::readStatuses(std::string &error) {
 }
 
 bool CudaStep::hasFailed() const {
-  for (auto [begin, count] : findStatuses())
-    if (std::any_of(failures + begin, failures + begin + count,
-                    [](const remat_kernel_status &status) {
-                      return status.failed != 0;
-                    }))
-      return true;
-  return false;
+  return std::any_of(
+      failures, failures + statusCount,
+      [](const remat_kernel_status &status) { return status.failed != 0; });
 }
 
 bool CudaStep::countLaunch(std::string &error) {
@@ -142,13 +142,15 @@ remat_status CudaStep::start(uint32_t first, uint32_t end,
   mode = isSerial ? Mode::Serial : Mode::Direct;
   current = nullptr;
   recorded = 0;
-  for (auto [begin, count] : findStatuses()) {
-    std::fill_n(failures + begin, count, remat_kernel_status());
-    if (!check(driver.MemsetD8Async(toDevice(statuses + begin), 0,
-                                    count * sizeof(remat_kernel_status),
+  if (!areStatusesClear) {
+    std::fill_n(failures, statusCount, remat_kernel_status());
+    if (statusCount > 0 &&
+        !check(driver.MemsetD8Async(toDevice(statuses), 0,
+                                    statusCount * sizeof(remat_kernel_status),
                                     streams[0]),
                "clearing the status", error))
       return REMAT_DEVICE_ERROR;
+    areStatusesClear = true;
   }
   if (isSerial)
     return REMAT_OK;
@@ -196,7 +198,17 @@ bool CudaStep::endCapture(std::string &error) {
   return false;
 }
 
-remat_status CudaStep::finish(std::string &error) {
+bool CudaStep::settle(std::string &error) {
+  Scope scope(*this);
+  isUnderWay = false;
+  bool isDone =
+      check(driver.StreamSynchronize(streams[0]), "an earlier run", error);
+  areStatusesClear = isDone && !hasFailed();
+  return isDone;
+}
+
+remat_status CudaStep::finish(const std::optional<void *> &follower,
+                              std::string &error) {
   bool isDone = true;
   if (mode == Mode::Direct || mode == Mode::Capture)
     isDone = join(error);
@@ -210,12 +222,23 @@ remat_status CudaStep::finish(std::string &error) {
                                         copy.bytes, streams[0]),
                      "copying a result", error);
   }
-  isDone =
-      isDone && check(driver.StreamSynchronize(streams[0]), "the run", error);
+  bool isFollowed =
+      follower && bound.empty() && !readsTrips && mode != Mode::Serial;
+  if (isDone && isFollowed)
+    isDone = check(driver.EventRecord(borders[0], streams[0]), "ending the run",
+                   error) &&
+             check(driver.StreamWaitEvent(static_cast<Stream>(*follower),
+                                          borders[0], 0),
+                   "letting a stream wait for the run", error);
+  else if (isDone)
+    isDone = check(driver.StreamSynchronize(streams[0]), "the run", error);
   if (!isDone && mode != Mode::Serial)
     error += "; with REMAT_STEP_PROFILE the message names the entry";
   if (!isDone)
     return REMAT_DEVICE_ERROR;
+  isUnderWay = isFollowed;
+  if (!isFollowed)
+    areStatusesClear = !hasFailed();
   mode = Mode::Idle;
   isPushed = false;
   Context popped;
@@ -236,6 +259,8 @@ bool CudaStep::cancel() {
   // Nothing may go on in the caller's memory.
   for (Stream stream : streams)
     driver.StreamSynchronize(stream);
+  // What earlier runs failed with is still to be told.
+  areStatusesClear = isUnderWay;
   mode = Mode::Idle;
   if (isPushed) {
     Context popped;

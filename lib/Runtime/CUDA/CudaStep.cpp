@@ -19,26 +19,30 @@ static uint64_t countEntries(const Table &table) {
   return count;
 }
 
-/// Whether the host reads how often a loop runs. What it runs depends on that.
-static bool readsTrips(const Table &table) {
+/// Whether a table has loops of which the host reads how often they run.
+static bool findTrips(const Table &table) {
   return std::any_of(table.loops.begin(), table.loops.end(),
                      [](const remat_loop &loop) {
                        return (loop.flags & (unsigned(REMAT_LOOP_TRIPS) |
                                              REMAT_LOOP_WHILE)) != 0;
                      }) ||
          std::any_of(table.bodyTables.begin(), table.bodyTables.end(),
-                     readsTrips);
+                     findTrips);
 }
 
 CudaStep::CudaStep(const Driver &driver, const Table &table, bool mayRecord)
     : driver(driver), table(table), code(driver),
-      statusCount(countEntries(table)),
-      mayCapture(mayRecord && !readsTrips(table)) {}
+      statusCount(countEntries(table)), readsTrips(findTrips(table)),
+      mayCapture(mayRecord && !readsTrips) {}
 
 CudaStep::~CudaStep() {
   if (!context)
     return;
   driver.CtxPushCurrent(context);
+  // Runs may be under way, and streams wait for others if no run came after.
+  for (Stream stream : streams)
+    if (stream)
+      driver.StreamSynchronize(stream);
   for (const Replay &replay : replays)
     if (replay.graph)
       driver.GraphExecDestroy(replay.graph);
@@ -47,13 +51,9 @@ CudaStep::~CudaStep() {
   matmulLibrary.reset();
   convolutionLibrary.reset();
   code.unload();
-  for (Stream stream : streams) {
-    if (!stream)
-      continue;
-    // It may still wait for another stream, if no run came after that.
-    driver.StreamSynchronize(stream);
-    driver.StreamDestroy(stream);
-  }
+  for (Stream stream : streams)
+    if (stream)
+      driver.StreamDestroy(stream);
   for (Event event : borders)
     if (event)
       driver.EventDestroy(event);

@@ -39,7 +39,9 @@ public:
                      const std::vector<void *> &pointers, bool isSerial,
                      std::string &error) override;
   bool isSerial() const override { return mode == Mode::Serial; }
-  remat_status finish(std::string &error) override;
+  bool settle(std::string &error) override;
+  remat_status finish(const std::optional<void *> &follower,
+                      std::string &error) override;
   bool cancel() override;
   remat_status timeCopies(uint64_t bytes, int64_t &toHost, int64_t &toDevice,
                           std::string &error) override;
@@ -163,6 +165,8 @@ private:
   /// Of each entry of all tables, on the device and read back.
   const uint64_t statusCount;
   remat_kernel_status *statuses = nullptr, *failures = nullptr;
+  /// Whether no check is said to have failed, but by runs under way.
+  bool areStatusesClear = false;
   /// Where a number of the device is brought to. A copy that the host did not
   /// wait for, because something failed, must not be about its stack.
   int64_t *number = nullptr;
@@ -174,6 +178,8 @@ private:
   std::vector<Replay> replays;
   Replay *current = nullptr;
   Mode mode = Mode::Idle;
+  /// Whether the host reads how often a loop runs. What it runs depends on it.
+  const bool readsTrips;
   bool mayCapture;
   /// Launches of the run that is recorded.
   uint64_t recorded = 0;

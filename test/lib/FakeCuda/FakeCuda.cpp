@@ -154,9 +154,8 @@ bool State::isReady(const Work &work) const {
          work.event->done.count(work.ticket) != 0;
 }
 
-/// Drains queues at random until that of `stream` is empty.
-int State::drain(StreamState *stream) {
-  while (!stream->queue.empty()) {
+int State::drain(const std::function<bool()> &isDone) {
+  while (!isDone()) {
     std::vector<StreamState *> ready;
     for (auto &other : streams)
       if (!other->queue.empty() && isReady(other->queue.front()))

@@ -269,23 +269,27 @@ int cuStreamSynchronize(StreamState *stream) {
     get().complain("a stream is waited for while it is captured");
     return captureUnsupported;
   }
-  return get().drain(stream);
+  return get().drain([&] { return stream->queue.empty(); });
 }
 int cuStreamWaitEvent(StreamState *stream, EventState *event, unsigned) {
   ENTER
   if (event->graph) {
     // The stream joins the capture, or is in it.
-    if (stream->graph && stream->graph != event->graph)
+    if (!stream || (stream->graph && stream->graph != event->graph))
       return captureIsolation;
     stream->graph = event->graph;
     stream->last.insert(event->nodes.begin(), event->nodes.end());
     return 0;
   }
-  if (stream->graph) {
+  if (stream && stream->graph) {
     get().complain("a capture waits for what is not captured");
     return captureIsolation;
   }
-  stream->queue.push_back({nullptr, event, event->recorded});
+  Work wait = {nullptr, event, event->recorded};
+  // What the default stream is given is done at once, and so is this.
+  if (!stream)
+    return get().drain([&] { return get().isReady(wait); });
+  stream->queue.push_back(std::move(wait));
   return 0;
 }
 int cuStreamBeginCapture_v2(StreamState *stream, int) {

@@ -104,7 +104,8 @@ struct State {
   void complain(std::string text);
   int enqueue(StreamState *stream, std::function<void()> work);
   bool isReady(const Work &work) const;
-  int drain(StreamState *stream);
+  /// Drains queues at random until it `isDone`, in all of them together.
+  int drain(const std::function<bool()> &isDone);
   void runGraph(const GraphState &graph);
 };
 
