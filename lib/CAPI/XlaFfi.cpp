@@ -260,17 +260,22 @@ static xla::ErrorCode getCode(remat_status status) {
 }
 
 /// Lets the next run begin behind what the stream of the call has been given,
-/// such as what makes its operands.
-static remat_status waitForStream(const xla::Frame &frame, remat_step *step,
-                                  xla::Error *&error) {
+/// such as what makes its operands, and the stream go on behind the run. Where
+/// checks may fail, the call waits, as XLA might never make another one.
+static remat_status enterStream(const xla::Frame &frame, remat_step *step,
+                                xla::Error *&error) {
   xla::StreamArgs args = {
       {sizeof(xla::StreamArgs), nullptr}, frame.context, nullptr};
   error = frame.api->getStream(&args);
-  return error ? REMAT_DEVICE_ERROR : remat_step_wait(step, args.stream);
+  if (error)
+    return REMAT_DEVICE_ERROR;
+  return remat_step_check_count(step) > 0
+             ? remat_step_wait(step, args.stream)
+             : remat_step_follow(step, args.stream);
 }
 
-/// The handler of the stage `execute`. A run has ended when it returns, so that
-/// what the stream is given then may read the results.
+/// The handler of the stage `execute`. A run of a CPU has ended when it
+/// returns.
 static xla::Error *execute(const xla::Frame &frame, xla::TypeId &type) {
   if (describe(frame, type))
     return nullptr;
@@ -287,7 +292,7 @@ static xla::Error *execute(const xla::Frame &frame, xla::TypeId &type) {
   remat_status status = REMAT_OK;
   if (&type == &cudaStateType) {
     xla::Error *error = nullptr;
-    status = waitForStream(frame, shared.step, error);
+    status = enterStream(frame, shared.step, error);
     if (error)
       return error;
   }

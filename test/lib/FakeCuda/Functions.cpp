@@ -338,13 +338,14 @@ int cuStreamEndCapture(StreamState *stream, GraphState **graph) {
 
 int cuEventCreate(EventState **event, unsigned) {
   ENTER
-  *event = new EventState();
+  get().events.push_back(std::make_unique<EventState>());
+  *event = get().events.back().get();
   ++get().objects;
   return 0;
 }
-int cuEventDestroy_v2(EventState *event) {
+int cuEventDestroy_v2(EventState *) {
   ENTER
-  delete event;
+  // Streams may still wait for it.
   --get().objects;
   return 0;
 }

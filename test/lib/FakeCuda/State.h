@@ -94,6 +94,7 @@ struct State {
   std::map<std::string, size_t> calls;
   std::vector<std::string> images, complaints;
   std::vector<std::unique_ptr<StreamState>> streams;
+  std::vector<std::unique_ptr<EventState>> events;
   std::vector<void *> contexts;
 
   void *allocate(size_t bytes, MemoryKind kind, int device = 0);

@@ -15,12 +15,12 @@ from .errors import (ArgumentError, CompileError, Error, ExportError, Infeasible
                      RunError)
 from .module import Context, Module, Options, describe_options
 from .progress import set_progress
-from .step import Plan, State, Step, compile_module, what_if_model
+from .step import Plan, State, Step, compile_module, synchronize, what_if_model
 
 __version__ = "0.1.0"
 __all__ = ["Array", "ArgumentError", "CompileError", "Context", "DeviceArray", "Error", "ExportError",
            "InfeasibleBudget", "Module", "NoDeviceError", "OptionError", "Options", "Plan", "RunError", "State", "Step",
-           "compile", "describe_options", "device_put", "safetensors", "set_progress", "what_if"]
+           "compile", "describe_options", "device_put", "safetensors", "set_progress", "synchronize", "what_if"]
 
 
 def compile(model, budget=None, policy=None, **options):

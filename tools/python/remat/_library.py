@@ -138,6 +138,8 @@ FUNCTIONS = {
     "remat_step_backward": (c_int, [P, c_size_t, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t,
                                     POINTER(State)]),
     "remat_step_wait": (c_int, [P, P]),
+    "remat_step_follow": (c_int, [P, P]),
+    "remat_step_synchronize": (c_int, [P]),
     "remat_step_device": (c_int, [P]),
     "remat_step_backward_count": (c_size_t, [P]),
     "remat_step_state_bytes": (c_uint64, [P]),

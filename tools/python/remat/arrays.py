@@ -87,14 +87,17 @@ def is_contiguous(shape, strides):
 
 class View:
     """Memory of somebody else: its address, dtype and shape. Keeps its owner alive. `device` is the number of the GPU
-    that it is on, None on the host. `stream` is one of the GPU that may still write it, or None. `read_only` says that
-    its owner forbids to write there."""
+    that it is on, None on the host. `stream` is one of the GPU that may still write it, or None. If it `is_ordered`, who
+    uses it later, also as other memory, does so behind that stream, or behind the default one if there is none.
+    `read_only` says that its owner forbids to write there."""
 
-    __slots__ = ("address", "dtype", "shape", "contiguous", "owner", "device", "stream", "read_only")
+    __slots__ = ("address", "dtype", "shape", "contiguous", "owner", "device", "stream", "is_ordered", "read_only")
 
-    def __init__(self, address, dtype, shape, contiguous, owner, device=None, stream=None, read_only=False):
+    def __init__(
+        self, address, dtype, shape, contiguous, owner, device=None, stream=None, is_ordered=False, read_only=False
+    ):
         self.address, self.dtype, self.shape, self.contiguous, self.owner = address, dtype, shape, contiguous, owner
-        self.device, self.stream, self.read_only = device, stream, read_only
+        self.device, self.stream, self.is_ordered, self.read_only = device, stream, is_ordered, read_only
 
 
 def _view_dlpack(array, capsule, device=None):
@@ -161,7 +164,7 @@ def _view_torch(array):
         BY_TORCH.update({getattr(torch, "u" + TORCH[name]): name for name in ("i8", "i16", "i32", "i64")
                          if hasattr(torch, "u" + TORCH[name])})
     return View(array.data_ptr(), BY_TORCH.get(array.dtype), tuple(array.shape), array.is_contiguous(), array,
-                device.index, stream)
+                device.index, stream, device.type == "cuda")
 
 
 def view(array):

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import contextlib
 import ctypes
 import hashlib
+import sys
 import weakref
 
 from . import _library as lib
@@ -84,6 +85,30 @@ class State:
                              step.host_bytes, 0, None, 0, None)
 
 
+# Steps on a GPU.
+_steps = weakref.WeakSet()
+
+
+def synchronize():
+    """Waits until all calls of all steps are done. Raises what the first of them failed with that no call has told."""
+    failure = None
+    for step in list(_steps):
+        try:
+            step.synchronize()
+        except RunError as error:
+            failure = failure or error
+    if failure:
+        raise failure
+
+
+def _free(library, step, *_):
+    """Code and memory, which are held here, must live until the step is freed, whatever order the collector chooses."""
+    if library.remat_step_synchronize(step):
+        print("remat: a step is freed, and nobody was told of a failure: %s"
+              % library.remat_step_error(step).decode(errors="replace"), file=sys.stderr)
+    library.remat_step_free(step)
+
+
 class Step:
     """A model that was compiled for a budget. Call it with its arguments in order; it returns its results in order, in
     the framework of the arguments. Nothing is copied but from and to a GPU; a tensor that is not dense and row-major is
@@ -105,11 +130,11 @@ class Step:
         memory = self._new_arena()
         step = self._load(lib.STATE_IS_GIVEN if memory else 0, memory)
         self._step, self._peak = step, None
-        # Code and memory must live until the step is freed, whatever order the collector chooses.
-        self._free = weakref.finalize(self, lambda library, step, *_: library.remat_step_free(step), self._lib, step,
-                                      self._code, memory)
+        self._free = weakref.finalize(self, _free, self._lib, step, self._code, memory)
         number = self._lib.remat_step_device(step)
         self.device = None if number < 0 else number
+        if self.device is not None:
+            _steps.add(self)
         self._shared = None  # The hold on a step that belongs to executables of XLA as well.
         self.arguments = _infos(step, self._lib, self._lib.remat_step_argument_count, self._lib.remat_step_argument)
         self.results = _infos(step, self._lib, self._lib.remat_step_result_count, self._lib.remat_step_result)
@@ -201,6 +226,21 @@ class Step:
         """Lets the next call begin behind all that a stream of the GPU, a CUstream as a number, has been given."""
         self._status(self._lib.remat_step_wait(self._step, stream), None)
 
+    def follow(self, stream):
+        """The same, and the stream goes on behind the call, which need not wait: see Streams in docs/python.md."""
+        self._status(self._lib.remat_step_follow(self._step, stream), None)
+
+    def synchronize(self):
+        """Waits until the calls are done. Raises what one of them failed with that no call has told."""
+        if not self._shared:
+            self._status(self._lib.remat_step_synchronize(self._step), self._step)
+
+    def _follow(self, kept):
+        """Lets the next call not wait if all of its tensors have the same stream, behind which memory is used again."""
+        views = [found for found, _ in kept]
+        if self.device is not None and views and all(found.is_ordered for found in views):
+            self.follow(views[0].stream)
+
     def _wait_once(self, stream, streams, step):
         """`wait`, unless the stream is None or one of those that were waited for."""
         if stream is not None and stream not in streams:
@@ -269,6 +309,7 @@ class Step:
         """Runs the step. `results`, where given, are buffers to write to; None among them stands for a new one."""
         arguments, keep = self._arguments(arrays)
         tensors, keep_results, given = self._results(results, arrays)
+        self._follow(keep + keep_results)
         self.call(self._lib.remat_step_run, arguments, len(arrays), tensors, len(given))
         return given
 
@@ -276,12 +317,14 @@ class Step:
         """The first call of a step that was compiled with separate_backward."""
         arguments, keep = self._arguments(arrays)
         tensors, keep_results, given = self._results(results, arrays)
+        self._follow(keep + keep_results)
         self.call(self._lib.remat_step_forward, arguments, len(arrays), tensors, len(given), ctypes.byref(state.raw))
         return given
 
     def backward(self, number, arrays, results, state):
         arguments, keep = self._arguments(arrays)
         tensors, keep_results, given = self._results(results, arrays)
+        self._follow(keep + keep_results)
         self.call(self._lib.remat_step_backward, number, arguments, len(arrays), tensors, len(given),
                   ctypes.byref(state.raw))
         return given

@@ -66,6 +66,10 @@ class StandIn:
     def used(self):
         return self.driver.fakecuda_used_bytes()
 
+    def drain(self, stream):
+        """Waits for a stream."""
+        assert self.driver.cuStreamSynchronize(stream) == 0
+
     def new_stream(self):
         stream = c_void_p()
         self.driver.cuStreamCreate(byref(stream), 1)

@@ -4,12 +4,15 @@ errors. Needs NumPy.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import contextlib
 import gc
+import io
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import remat
 from device_common import Foreign, ForeignInterface, needs_stand_in, stand_in
@@ -24,6 +27,22 @@ except ImportError:
 def setUpModule():
     if np is None:
         raise unittest.SkipTest("NumPy is not installed")
+
+
+GATHER = """
+func.func @main(%table: tensor<4xf32>, %indices: tensor<2xi64>) -> tensor<2xf32> {
+  %init = tensor.empty() : tensor<2xf32>
+  %found = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                           iterator_types = ["parallel"]}
+      ins(%indices : tensor<2xi64>) outs(%init : tensor<2xf32>) {
+  ^bb0(%index: i64, %out: f32):
+    %at = arith.index_cast %index : i64 to index
+    %element = tensor.extract %table[%at] : tensor<4xf32>
+    linalg.yield %element : f32
+  } -> tensor<2xf32>
+  return %found : tensor<2xf32>
+}
+"""
 
 
 @needs_stand_in
@@ -113,6 +132,70 @@ class DeviceTest(unittest.TestCase):
         self.check([array.numpy() for array in step(w, Foreign(self.x))])
         with self.assertRaisesRegex(remat.ArgumentError, "runs on a CPU, which has no streams"):
             remat.compile(MODEL).wait(stream)
+
+    def test_a_stream_goes_on_behind_a_call(self):
+        step = self.compile()
+        stream = self.cuda.new_stream()
+        for _ in range(3):
+            w, x = (Foreign(a, stream=stream).array for a in (self.w, self.x))
+            waits = self.cuda.count("cuStreamSynchronize")
+            step.follow(stream)
+            results = step(w, x)
+            self.assertEqual(self.cuda.count("cuStreamSynchronize"), waits)
+            self.cuda.drain(stream)
+            self.check([array.numpy() for array in results])
+        step.synchronize()
+        with self.assertRaisesRegex(remat.ArgumentError, "runs on a CPU, which has no streams"):
+            remat.compile(MODEL).follow(stream)
+
+    def test_tensors_in_the_order_of_a_stream_need_no_wait(self):
+        """As those of PyTorch. With one that is not, a call waits."""
+        step, stream, plain = self.compile(), self.cuda.new_stream(), remat.step.view
+
+        def ordered(array):
+            found = plain(array)
+            if isinstance(array, remat.DeviceArray):
+                found.stream, found.is_ordered = stream, True
+            return found
+
+        with mock.patch.object(remat.step, "view", ordered):
+            w, x = (Foreign(a, stream=stream).array for a in (self.w, self.x))
+            # The first one that waits does so for the call before, too.
+            for x, expected in ((x, 0), (Foreign(self.x), 2), (self.x, 1)):
+                waits = self.cuda.count("cuStreamSynchronize")
+                results = step(w, x)
+                self.assertEqual(self.cuda.count("cuStreamSynchronize") - waits, expected)
+                self.cuda.drain(stream)
+                self.check([array.numpy() for array in results])
+
+    def gather(self, index):
+        """A step and the result of a call that returns before its check has failed, or not, and what must stay."""
+        step = remat.compile(GATHER, target="cuda", differentiate=False)
+        stream = self.cuda.new_stream()
+        table, indices = (remat.device_put(a) for a in (self.x, np.array([0, index], "i8")))
+        step.follow(stream)
+        return step, step(table, indices)[0], (table, indices, stream)
+
+    def test_failures_are_told_by_a_later_call(self):
+        step, result, held = self.gather(3)
+        step.synchronize()
+        np.testing.assert_equal(result.numpy(), self.x[[0, 3]])
+        step, result, held = self.gather(4)
+        with self.assertRaisesRegex(remat.RunError, "an earlier call of the step: .*index 4 is out of bounds"):
+            step(self.x, np.array([0, 1], "i8"))
+        np.testing.assert_equal(step(self.x, np.array([0, 1], "i8"))[0], self.x[:2])
+        for wait_for in (remat.Step.synchronize, lambda step: remat.synchronize()):
+            step, result, held = self.gather(4)
+            with self.assertRaisesRegex(remat.RunError, "an earlier call of the step: .*index 4 is out of bounds"):
+                wait_for(step)
+            wait_for(step)
+
+    def test_failures_that_nobody_asks_for_are_printed(self):
+        step, result, held = self.gather(4)
+        with contextlib.redirect_stderr(io.StringIO()) as printed:
+            del step
+            gc.collect()
+        self.assertRegex(printed.getvalue(), "remat: a step is freed, and nobody was told .*index 4 is out of bounds")
 
     def test_memory_of_results_is_freed(self):
         step = self.compile()

@@ -182,7 +182,11 @@ class JaxDeviceTest(unittest.TestCase):
             # The stream of the call still makes the operands.
             operands = [Foreign(a, stream=stream).array for a in (p, b)]
             results = [remat.DeviceArray("f32", info.shape) for info in step.results]
+            waits = self.cuda.count("cuStreamSynchronize")
             self.assertIsNone(xla.call(self.library.rematXlaCudaExecute, 3, operands, results), xla.error)
+            # The stream goes on behind the run.
+            self.assertEqual(self.cuda.count("cuStreamSynchronize"), waits)
+            self.cuda.drain(stream)
             np.testing.assert_allclose(results[0].numpy(), np.tanh(p * b).sum(), rtol=1e-5)
             np.testing.assert_allclose(results[1].numpy(), b * (1 - np.tanh(p * b) ** 2), rtol=1e-5)
         self.assertEqual(xla.asked, 3)

@@ -5,6 +5,7 @@ driver.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import contextlib
 import copy
 import ctypes
 import gc
@@ -24,35 +25,51 @@ if torch is not None:
     backend = sys.modules["remat.torch.backend"]  # Not the function of this name.
 
 
-def on_stand_in(shape, dtype):
-    """A tensor in memory of the stand-in."""
+def on_stand_in(shape, dtype, used=None):
+    """A tensor in memory of the stand-in, which is freed with it, or goes to the list `used`."""
     size = max(math.prod(shape) * dtype.itemsize, 1)
     memory = remat.DeviceArray("i8", (size,))
     bytes_ = (ctypes.c_char * size).from_address(memory.address)
-    bytes_.memory = memory  # It lives as long as what PyTorch makes of it.
+    # It lives as long as what PyTorch makes of it.
+    weakref.finalize(bytes_, [].append if used is None else used.append, memory).atexit = False
     count = math.prod(shape)
     return torch.frombuffer(bytes_, dtype=dtype, count=count).view(shape) if count else torch.empty(shape, dtype=dtype)
 
 
 class Gpu(placement.OnGpu if torch is not None else object):
-    """Where tensors of the CPU stand for those of a GPU."""
+    """Where tensors of the CPU stand for those of a GPU. PyTorch's operations on them are done at once, so that its
+    stream has nothing but what steps let it wait for, which then is done at once, too."""
 
     def __init__(self):
         super().__init__(torch.device("cpu"))
         self.scratch, self.calls = placement.Scratch(), 0
+        self.streams, self.waits = [stand_in().new_stream()], []
+        self.used = []  # What is freed, and may still be used: PyTorch's allocator gives it out again in the stream.
 
     def options(self, options):
         return dict(options, target="cuda", device="cuda:0")
 
     def empty(self, shape, dtype):
-        return on_stand_in(tuple(shape), dtype)
+        return on_stand_in(tuple(shape), dtype, self.used)
 
     def host_memory(self, size):
         return torch.empty(size, dtype=torch.uint8)
 
+    def number(self, tensor):
+        return on_stand_in((), tensor.dtype, self.used).copy_(tensor)
+
     def stream(self):
         self.calls += 1
-        return None
+        return self.streams[-1]
+
+    @contextlib.contextmanager
+    def call(self, step):
+        before = stand_in().count("cuStreamSynchronize")
+        with super().call(step):
+            yield
+        self.waits.append(stand_in().count("cuStreamSynchronize") - before)
+        stand_in().drain(self.streams[-1])
+        self.used.clear()
 
 
 class Net(nn.Module if torch is not None else object):
@@ -150,6 +167,8 @@ class TorchDeviceTest(unittest.TestCase):
             rest = self.train(model, args, options, steps=2)
         self.compare((first[0] + rest[0], *rest[1:]), exact)
         self.assertEqual((gpu.calls, used), (6, 2))
+        # The gradient of the loss is the only tensor of the host.
+        self.assertEqual(gpu.waits, [0, 1] * 3)
         # The status of four calls; the gradient of the loss, which PyTorch makes, twice.
         self.assertEqual(self.cuda.count("cuMemcpyAsync") - copies, 6)
         step, = rt.compiled_steps
@@ -186,6 +205,18 @@ class TorchDeviceTest(unittest.TestCase):
         for step in rt.compiled_steps:
             self.assertGreater(step.memory["arena"], step.memory["state"])
         self.assertEqual(given, [held, held])
+
+    def test_calls_in_another_stream_wait_for_memory(self):
+        """That steps share: only where streams change."""
+        gpu = Gpu()
+        with mock.patch.object(backend, "placement_of", lambda graph: gpu):
+            x = on_stand_in((4,), torch.float32).fill_(2)
+            run = torch.compile(lambda x: x.sigmoid() * x.tanh(), backend=rt.backend, options={"threads": 1})
+            for new in (False, False, True, False):
+                if new:
+                    gpu.streams.append(stand_in().new_stream())
+                torch.testing.assert_close(run(x), x.sigmoid() * x.tanh())
+        self.assertEqual(gpu.waits, [0, 0, 1, 0])
 
     def test_memory_of_steps_is_freed_with_the_last(self):
         give = Gpu().arena({})

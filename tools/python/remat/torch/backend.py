@@ -121,9 +121,11 @@ class TorchStep:
             self.step.call(function, *arguments)
 
 
-def draw_seed(program):
+def draw_seed(program, placement):
     """From PyTorch's generator, so torch.manual_seed repeats a run."""
-    return torch.randint(-2 ** 63, 2 ** 63 - 1, (), dtype=torch.int64) if program.has_seed else None
+    if not program.has_seed:
+        return None
+    return placement.number(torch.randint(-2 ** 63, 2 ** 63 - 1, (), dtype=torch.int64))
 
 
 def _result_dtypes(outputs):
@@ -149,7 +151,7 @@ class Inference:
 
     def __call__(self, tensors):
         t, keep = self.torch_step, []
-        arguments = t.raw(t.arguments(tensors, draw_seed(t.program)), keep)
+        arguments = t.raw(t.arguments(tensors, draw_seed(t.program, t.placement)), keep)
         tensors.clear()
         given = [t.new_result(i) for i in range(len(t.step.results))]
         t.call(t.step._lib.remat_step_run, arguments, len(t.step.arguments), t.raw(given, keep), len(given))
@@ -214,7 +216,7 @@ class Training:
     def forward(self, primals):
         t, keep = self.torch_step, []
         step, program = t.step, t.program
-        seed = draw_seed(program)
+        seed = draw_seed(program, t.placement)
         tensors = list(primals) + [None] * (len(program.arguments) - len(primals))
         arguments = t.raw(t.arguments(tensors, seed), keep)
         results = [t.new_result(i) if forward or i in self.early_results else None
@@ -335,7 +337,7 @@ def split(joint, forward_count, training):
     with mode or _nothing():
         memory_vals = [torch.empty(sizes[0], dtype=torch.uint8, device=place.device)]
         memory_vals += [torch.empty(size, dtype=torch.uint8) for size in sizes[1:]]
-        seed_val = torch.empty((), dtype=torch.int64)
+        seed_val = torch.empty((), dtype=torch.int64, device=place.device)
         early_vals = [torch.empty(info.shape, dtype=TORCH_DTYPES[info.dtype], device=place.device)
                       for info in (step.results[i] for i in training.early_results)]
 

@@ -145,6 +145,10 @@ class OnCpu:
         # In place, so that it is no view.
         return tensor if tensor is None else tensor.resize_(shape)
 
+    def number(self, tensor):
+        """A number of the CPU as an argument of the step."""
+        return tensor
+
     def host_memory(self, size):
         """For what is offloaded."""
         return self.state_memory(size)
@@ -156,12 +160,20 @@ class OnCpu:
 
 
 class Scratch:
-    """Memory of a GPU that steps use while they are called. Calls end before they return, so that steps may have the
-    same, one after the other. It is freed with the last step that has it."""
+    """Memory of a GPU that steps use while they are called. Steps have the same, one after the other: behind each
+    other in a stream, or else when those in another one are done. It is freed with the last step that has it."""
 
     def __init__(self):
         self.lock = threading.RLock()
         self._given = weakref.WeakSet()
+        self._last, self._stream = None, None
+
+    def enter(self, step, stream):
+        """Before a call of a step in a stream. A step that was freed is done."""
+        last, other = self._last and self._last(), self._stream
+        self._last, self._stream = weakref.ref(step), stream
+        if last is not None and other != stream:
+            last.synchronize()
 
     def get(self, size, allocate):
         with self.lock:
@@ -185,7 +197,7 @@ def scratch_of(device):
 
 
 class OnGpu(OnCpu):
-    """Calls begin behind PyTorch's current stream, and what they give is there when they return, for any stream."""
+    """Calls are in the order of PyTorch's current stream, and need not wait, as operations of PyTorch."""
 
     alignment = lib.DEVICE_ALIGNMENT
 
@@ -218,6 +230,10 @@ class OnGpu(OnCpu):
 
         return give
 
+    def number(self, tensor):
+        # A call with memory of the host would wait for it.
+        return tensor.to(self.device, non_blocking=True)
+
     def host_memory(self, size):
         return torch.empty(size, dtype=torch.uint8, pin_memory=True)
 
@@ -227,8 +243,11 @@ class OnGpu(OnCpu):
     @contextlib.contextmanager
     def call(self, step):
         with self.scratch.lock:
-            # What was freed to the allocator may still be read by what this stream has been given.
-            step.wait(self.stream())
+            # What was freed to the allocator may still be read by what this stream has been given, and what is freed
+            # now is used behind it.
+            stream = self.stream()
+            self.scratch.enter(step, stream)
+            step.follow(stream)
             yield
 
 
