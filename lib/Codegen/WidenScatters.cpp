@@ -57,8 +57,7 @@ void remat::codegen::widenScatters(func::FuncOp kernel) {
         op.getBody().front().getTerminator()->getOperands().back().getType();
     if (update == getElementTypeOrSelf(op.getInit().getType()))
       continue;
-    if (!roundsScatters(op) || !getSplatConstant(op.getInit()) ||
-        !findScatterRows(op))
+    if (!getSplatConstant(op.getInit()) || !findScatterRows(op))
       widen(op, cast<FloatType>(update));
   }
 }

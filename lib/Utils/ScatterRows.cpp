@@ -37,6 +37,18 @@ static bool isIndexCommon(ScatterOp op, const ScatterRows &rows) {
       });
 }
 
+static int64_t getSumBytes(ScatterOp op) {
+  return getElementBytes(
+      op.getBody().front().getTerminator()->getOperands().back().getType());
+}
+
+int64_t remat::countBlockSums(ScatterOp op) {
+  // What else a block needs, such as a list of points, has the other half.
+  int64_t bytes = std::min(getTargetFacts(op).getBlockBytes() / 2,
+                           ScatterRowsTuning::maxBytes);
+  return std::max<int64_t>(bytes / getSumBytes(op), 1);
+}
+
 std::optional<ScatterRows> remat::findScatterRows(ScatterOp op) {
   auto type = cast<ShapedType>(op.getInit().getType());
   ArrayRef<int64_t> sizes = op.getSizes();
@@ -68,18 +80,21 @@ std::optional<ScatterRows> remat::findScatterRows(ScatterOp op) {
 
   int64_t size = type.getDimSize(rows.dim), width = type.getDimSize(last);
   rows.columns = std::min(width, ScatterRowsTuning::maxColumns);
-  rows.rows = std::min(size, ScatterRowsTuning::blockElements / rows.columns);
+  rows.rows = std::clamp<int64_t>(countBlockSums(op) / rows.columns, 1, size);
   int64_t points = 1;
   for (auto [loop, count] : llvm::enumerate(sizes))
     if (rows.ownedDims[loop] < 0)
       points = multiplyCounts(points, count);
   int64_t blocks = multiplyCounts(llvm::divideCeil(size, rows.rows),
                                   llvm::divideCeil(width, rows.columns));
-  if (multiplyCounts(points, blocks) > multiplyCounts(size, width))
+  TargetAttr target = getTargetFacts(op);
+  double looking = static_cast<double>(multiplyCounts(points, blocks)) *
+                   ScatterRowsTuning::pointOps /
+                   static_cast<double>(target.getLoopFlops());
+  double writing = static_cast<double>(multiplyCounts(size, width)) *
+                   static_cast<double>(getSumBytes(op)) /
+                   static_cast<double>(target.getBandwidth());
+  if (looking > writing)
     return std::nullopt;
   return rows;
-}
-
-bool remat::roundsScatters(Operation *op) {
-  return getTargetFacts(op).getName() == "cpu";
 }

@@ -28,8 +28,10 @@ struct RecomputeTuning {
 
 /// Scatters whose sums are wider than their result.
 struct ScatterRowsTuning {
-  /// Sums of a block, which are on the stack: 128 KiB of f32.
-  static constexpr int64_t blockElements = 32768;
+  /// The most bytes of a block's sums, which may be on the stack.
+  static constexpr int64_t maxBytes = 128 << 10;
+  /// Operations by which a block looks at a point.
+  static constexpr int64_t pointOps = 10;
   /// The most columns of a block.
   static constexpr int64_t maxColumns = 1024;
 };

@@ -34,15 +34,15 @@ struct ScatterRows {
   int64_t rows, columns;
 };
 
+/// Sums that a block of a scatter may have, by the facts of the target.
+int64_t countBlockSums(ScatterOp op);
+
 /// The blocks of a scatter on tensors or memrefs, or nothing: one dimension of
 /// the result is computed, from what does not depend on the loop of the last
 /// dimension, all others are the indices of loops, and looking at the points
-/// once for each block takes no longer than writing the result.
+/// once for each block takes no longer than writing the sums, by the facts of
+/// the target.
 std::optional<ScatterRows> findScatterRows(ScatterOp op);
-
-/// Whether the target of `op` makes the sums of scatters in such blocks where
-/// they are wider than the result.
-bool roundsScatters(mlir::Operation *op);
 
 } // namespace remat
 

@@ -11,6 +11,7 @@
 #include "VectorAccess.h"
 
 #include "remat/Utils/Saturating.h"
+#include "remat/Utils/ScatterRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -94,16 +95,27 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
   }
   if (auto inits = op->getAttrOfType<ArrayAttr>(RematDialect::initsAttrName))
     plan.init = dyn_cast<TypedAttr>(inits[0]);
+  auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
+  Type update = yield.getValues().back().getType();
+  std::optional<ScatterRows> rows;
+  if (update != getElementTypeOrSelf(op.getInit().getType())) {
+    rows = findScatterRows(op);
+    if (!rows || !plan.init)
+      return op.emitOpError("has sums wider than the result, expected this "
+                            "only where they can be made in blocks of rows");
+    plan.sums = update;
+  }
   ArrayRef<int64_t> sizes = op.getSizes();
   plan.isEmpty =
       llvm::is_contained(sizes, 0) || llvm::is_contained(plan.result.shape, 0);
-  auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
   ValueRange yielded = yield.getValues().drop_back();
   plan.ownedDims.assign(sizes.size(), -1);
   for (auto [loop, point] : llvm::enumerate(op.getPointArguments()))
     for (auto [dim, index] : llvm::enumerate(yielded))
       if (index == point)
         plan.ownedDims[loop] = dim;
+  if (rows)
+    plan.ownedDims = rows->ownedDims;
   int fastest = -1;
   for (unsigned loop = 0; loop < sizes.size(); ++loop) {
     int dim = plan.ownedDims[loop];
@@ -116,7 +128,8 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
     if (dim >= 0)
       plan.threads = multiplyCounts(plan.threads, sizes[loop]);
   }
-  planWindows(plan);
+  if (!plan.sums)
+    planWindows(plan);
   if (fastest >= 0) {
     plan.owned.push_back(fastest);
     bool isVector = plan.isWindowed()
@@ -131,9 +144,10 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
   for (unsigned dim = 0; dim < plan.result.shape.size(); ++dim)
     if (plan.rangeDim < 0 && !llvm::is_contained(plan.ownedDims, int(dim)))
       plan.rangeDim = dim;
-  if (plan.isEmpty || plan.ordered.empty())
+  if (plan.isEmpty || (plan.ordered.empty() && !plan.sums))
     plan.rangeDim = -1;
   plan.list = planLists(plan);
+  assert((plan.list || !plan.sums) && "columns of rows are listed together");
   if (plan.list)
     return plan;
   if (plan.rangeDim >= 0) {
@@ -160,14 +174,15 @@ static int64_t getFillWidth(const ScatterPlan &plan) {
 }
 
 bool remat::cuda::isFilledBefore(const ScatterPlan &plan) {
-  return plan.init && !plan.isWindowed();
+  return plan.init && !plan.isWindowed() && !plan.sums;
 }
 
 std::pair<int64_t, int64_t>
 remat::cuda::countScatterThreads(const ScatterPlan &plan) {
   constexpr int64_t blockThreads = 256;
   if (plan.list)
-    return {plan.ranges * plan.list->parts, plan.list->threads};
+    return {plan.list->batches * plan.ranges * plan.list->parts,
+            plan.list->threads};
   return {llvm::divideCeil(plan.threads, blockThreads), blockThreads};
 }
 

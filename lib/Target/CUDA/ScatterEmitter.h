@@ -12,7 +12,9 @@
 // Where the other coordinates are the same for all of what is divided by an
 // index, as the row of an embedding is for all of its columns, the threads of a
 // block own a range together. They look for its points side by side, list them
-// in order, and each adds what all that is listed has for its own columns.
+// in order, and each adds what all that is listed has for its own columns. Sums
+// that are wider than the result are in shared memory, for a range that finds
+// room there, until they are rounded.
 //
 // Where few points can reach an element, as where windows say where they have
 // their maximum, each thread owns elements and looks at these points alone.
@@ -33,6 +35,12 @@ namespace remat::cuda {
 
 /// How the threads of a block share a range.
 struct ScatterLists {
+  /// Owned loops: those that coordinates depend on, of whose points each has
+  /// blocks of its own, and the others.
+  llvm::SmallVector<unsigned> batched, owned;
+  int64_t batches = 1;
+  /// Groups of neighbouring points along the others.
+  int64_t allColumns = 1;
   /// Groups of neighbouring points that a block has side by side, and how many
   /// blocks share a range for that.
   int64_t columns = 1, parts = 1;
@@ -65,6 +73,9 @@ struct ScatterPlan {
   llvm::SmallVector<Access> inputs;
   /// What all of the result is set to before, or null.
   mlir::TypedAttr init;
+  /// The type of sums that are wider than the result, or null. They are in
+  /// shared memory until all points are added, and rounded then.
+  mlir::Type sums;
   /// For each loop the dimension of the result whose index it is, or -1.
   llvm::SmallVector<int> ownedDims;
   /// Loops of which each thread has one point, the fastest last, and those that

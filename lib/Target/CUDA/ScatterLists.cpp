@@ -15,9 +15,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScatterPoints.h"
+#include "VectorAccess.h"
 #include "WarpOps.h"
 
 #include "remat/Utils/Saturating.h"
+#include "remat/Utils/ScatterRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -35,27 +37,27 @@ static constexpr int64_t wantedBlocks = 1024;
 static constexpr int64_t minThreads = 128, maxThreads = 256;
 /// Points that a thread looks at in each chunk.
 static constexpr int64_t pointsPerThread = 4;
-/// Listed points whose values a thread reads before it adds them.
-static constexpr int64_t maxRounds = 8;
+/// Listed points whose values a thread reads before it adds them, and how many
+/// values these are at most where sums are wider than the result.
+static constexpr int64_t maxRounds = 8, maxSums = 32;
 
-/// Whether the coordinates that are no index of the points are the same for all
-/// points along the loops that threads own.
-static bool haveCommonPlaces(const ScatterPlan &plan) {
+/// Divides the loops that threads own by whether coordinates that are no index
+/// of the points depend on them.
+static void divideLoops(const ScatterPlan &plan, ScatterLists &list) {
   ScatterOp op = plan.op;
   DenseSet<Value> coordinates = findCoordinates(op, [&](unsigned dim) {
     return !llvm::is_contained(plan.ownedDims, static_cast<int>(dim));
   });
-  for (unsigned loop : plan.owned)
-    if (coordinates.contains(op.getPointArguments()[loop]))
-      return false;
-  for (auto [input, element] : llvm::zip(plan.inputs, op.getElementArguments()))
-    if (coordinates.contains(element) &&
-        (input.nonlinear ||
-         llvm::any_of(plan.owned, [&input = input](unsigned loop) {
-           return input.coefficients[loop] != 0;
-         })))
-      return false;
-  return true;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (unsigned loop : plan.owned) {
+    bool isBatched = coordinates.contains(op.getPointArguments()[loop]);
+    for (auto [element, map] : llvm::zip(op.getElementArguments(), maps))
+      isBatched |= coordinates.contains(element) && map.isFunctionOfDim(loop);
+    (isBatched ? list.batched : list.owned).push_back(loop);
+    if (isBatched)
+      list.batches = multiplyCounts(list.batches, op.getSizes()[loop]);
+  }
+  list.allColumns = plan.threads / list.batches;
 }
 
 static int64_t countPoints(const ScatterPlan &plan) {
@@ -66,11 +68,15 @@ static int64_t countPoints(const ScatterPlan &plan) {
 }
 
 std::optional<ScatterLists> remat::cuda::planLists(ScatterPlan &plan) {
-  if (plan.rangeDim < 0 || !haveCommonPlaces(plan))
+  if (plan.rangeDim < 0)
     return std::nullopt;
   ScatterLists list;
+  divideLoops(plan, list);
   int64_t size = plan.result.shape[plan.rangeDim];
-  int64_t columns = plan.threads;
+  int64_t columns = list.allColumns;
+  // Threads without columns would list what others add.
+  if (!plan.sums && list.batches != 1 && columns < warpSize)
+    return std::nullopt;
   // As many columns as a block has threads, and fewer where there are few rows.
   list.parts =
       std::max(llvm::divideCeil(columns, maxThreads),
@@ -78,8 +84,13 @@ std::optional<ScatterLists> remat::cuda::planLists(ScatterPlan &plan) {
                                   wantedBlocks / std::min(size, wantedBlocks)));
   list.columns = llvm::divideCeil(columns, list.parts);
   list.parts = llvm::divideCeil(columns, list.columns);
-  plan.rangeSize =
-      llvm::divideCeil(size, std::max<int64_t>(wantedBlocks / list.parts, 1));
+  plan.rangeSize = llvm::divideCeil(
+      size, std::max<int64_t>(
+                wantedBlocks / multiplyCounts(list.parts, list.batches), 1));
+  if (plan.sums)
+    plan.rangeSize = std::clamp<int64_t>(countBlockSums(plan.op) /
+                                             (list.columns * plan.width),
+                                         1, plan.rangeSize);
   plan.ranges = llvm::divideCeil(size, plan.rangeSize);
   list.slots =
       std::clamp<int64_t>(maxThreads / list.columns, 1, plan.rangeSize);
@@ -94,7 +105,10 @@ class ListedScatter {
 public:
   ListedScatter(const ScatterPlan &plan, LaunchBuilder &launch)
       : plan(plan), list(*plan.list), op(plan.op), launch(launch),
-        builder(launch.builder), loc(op.getLoc()) {}
+        builder(launch.builder), loc(op.getLoc()),
+        rounds(plan.sums
+                   ? std::clamp<int64_t>(maxSums / plan.width, 1, maxRounds)
+                   : maxRounds) {}
   LogicalResult run();
 
 private:
@@ -120,6 +134,13 @@ private:
   void allocate();
   SmallVector<Value> getIndices(Value point, Value column);
   Value emitIsInRange(Value place);
+  void openColumn();
+  Value getSumPlace(Value row, int64_t first);
+  SmallVector<Value> loadState(Value address);
+  void storeStateAt(ArrayRef<Value> values, Value address);
+  void forRows(llvm::function_ref<void(Value row)> emitRow);
+  void startSums();
+  void roundSums();
   LogicalResult listPoints(Value chunk);
   std::pair<Value, Value> countBefore(Value count);
   LogicalResult addListed();
@@ -139,8 +160,17 @@ private:
   Value listed, counts;
   SmallVector<Value> places;
   Value rangeBegin, part;
+  /// The indices of the batched loops, by loop.
+  SmallVector<std::pair<unsigned, Value>> batch;
+  /// The thread's column among those of the block and among all, and which rows
+  /// of the range are its own.
+  Value ownColumn, column, slot;
+  /// In shared memory, or null.
+  Value sums;
   /// How many points are listed.
   Value total;
+  /// Points whose values are read before they are added.
+  int64_t rounds;
 };
 
 } // namespace
@@ -159,6 +189,9 @@ void ListedScatter::allocate() {
   for (size_t i = 0; i < dims.size(); ++i)
     places.push_back(launch.addShared(chunk, word));
   counts = launch.addShared(launch.threads / warpSize, word);
+  if (plan.sums)
+    sums =
+        launch.addShared(plan.rangeSize * list.columns * plan.width, plan.sums);
 }
 
 /// By loop, for a point of those in order and a column.
@@ -179,8 +212,104 @@ SmallVector<Value> ListedScatter::getIndices(Value point, Value column) {
                           : value;
   };
   split(point, plan.ordered);
-  split(column, plan.owned);
+  split(column, list.owned);
+  for (auto [loop, value] : batch)
+    indices[loop] = value;
   return indices;
+}
+
+/// What follows is done by threads that have a column.
+void ListedScatter::openColumn() {
+  Value columns = index(list.columns);
+  // Threads that are too many, and columns of the last part.
+  Value isActive = compare(arith::CmpIPredicate::ult, launch.thread,
+                           index(list.columns * list.slots));
+  ownColumn = arith::RemUIOp::create(builder, loc, launch.thread, columns);
+  slot = arith::DivUIOp::create(builder, loc, launch.thread, columns);
+  column =
+      add(ownColumn, arith::MulIOp::create(builder, loc, part, columns, nsw));
+  if (list.allColumns % list.columns != 0)
+    isActive = arith::AndIOp::create(
+        builder, loc, isActive,
+        compare(arith::CmpIPredicate::ult, column, index(list.allColumns)));
+  openIf(builder, loc, isActive);
+}
+
+/// Neighbouring sums that are read and written at once.
+static int64_t getSumWidth(const ScatterPlan &plan) {
+  return std::clamp<int64_t>(vectorBytes / getElementBytes(plan.sums), 1,
+                             plan.width);
+}
+
+/// Where the sums of the thread's column from `first` on are for this row of
+/// the range. Those that neighbouring threads read at once are next to each
+/// other.
+Value ListedScatter::getSumPlace(Value row, int64_t first) {
+  int64_t width = getSumWidth(plan);
+  return emitLinear(builder, loc, first * list.columns,
+                    {list.columns * plan.width, width}, {row, ownColumn});
+}
+
+/// What the thread has at an address: of the result, or the row of sums in the
+/// range.
+SmallVector<Value> ListedScatter::loadState(Value address) {
+  if (!sums)
+    return loadResults(plan, launch, address);
+  SmallVector<Value> values;
+  int64_t width = getSumWidth(plan);
+  for (int64_t first = 0; first < plan.width; first += width)
+    llvm::append_range(values, loadVector(builder, loc, width, plan.sums, sums,
+                                          getSumPlace(address, first)));
+  return values;
+}
+
+void ListedScatter::storeStateAt(ArrayRef<Value> values, Value address) {
+  if (!sums)
+    return storeResults(plan, launch, values, address);
+  int64_t width = getSumWidth(plan);
+  for (int64_t first = 0; first < plan.width; first += width)
+    storeVector(builder, loc, values.slice(first, width), sums,
+                getSumPlace(address, first));
+}
+
+/// For all rows of the range that are the thread's own.
+void ListedScatter::forRows(llvm::function_ref<void(Value row)> emitRow) {
+  OpBuilder::InsertionGuard guard(builder);
+  openColumn();
+  auto loop = scf::ForOp::create(builder, loc, slot, index(plan.rangeSize),
+                                 index(list.slots));
+  builder.setInsertionPointToStart(loop.getBody());
+  emitRow(loop.getInductionVar());
+}
+
+void ListedScatter::startSums() {
+  forRows([&](Value row) {
+    Value value = arith::ConstantOp::create(builder, loc, plan.init);
+    value = arith::ExtFOp::create(builder, loc, plan.sums, value);
+    storeStateAt(SmallVector<Value>(plan.width, value), row);
+  });
+}
+
+/// Writes the rows of the range, each of which only this block has.
+void ListedScatter::roundSums() {
+  forRows([&](Value row) {
+    SmallVector<Value> indices = getIndices(index(0), column);
+    SmallVector<Value> place(plan.result.shape.size());
+    for (auto [loop, dim] : llvm::enumerate(plan.ownedDims))
+      if (dim >= 0)
+        place[dim] = indices[loop];
+    Value there = place[plan.rangeDim] = add(rangeBegin, row);
+    openIf(builder, loc,
+           compare(arith::CmpIPredicate::ult, there,
+                   index(plan.result.shape[plan.rangeDim])));
+    Type type = cast<MemRefType>(op.getInit().getType()).getElementType();
+    SmallVector<Value> rounded;
+    for (Value value : loadState(row))
+      rounded.push_back(arith::TruncFOp::create(builder, loc, type, value));
+    storeResults(plan, launch, rounded,
+                 emitLinear(builder, loc, plan.result.offset,
+                            plan.result.strides, place));
+  });
 }
 
 Value ListedScatter::emitIsInRange(Value place) {
@@ -268,20 +397,15 @@ void ListedScatter::storeState(ValueRange state) {
   OpBuilder::InsertionGuard guard(builder);
   openIf(builder, loc,
          compare(arith::CmpIPredicate::ne, state.front(), index(-1)));
-  storeResults(plan, launch, SmallVector<Value>(state.drop_front()),
-               state.front());
+  storeStateAt(SmallVector<Value>(state.drop_front()), state.front());
 }
 
 /// Adds the listed points from `first` on, of a round, to the state.
 LogicalResult ListedScatter::addRound(Value first,
                                       SmallVectorImpl<Value> &state) {
-  Value columns = index(list.columns);
-  Value column = arith::RemUIOp::create(builder, loc, launch.thread, columns);
-  Value slot = arith::DivUIOp::create(builder, loc, launch.thread, columns);
-  column = add(column, arith::MulIOp::create(builder, loc, part, columns, nsw));
   SmallVector<Value> addresses, isMine;
   SmallVector<SmallVector<Value>> values;
-  for (int64_t i = 0; i < maxRounds; ++i) {
+  for (int64_t i = 0; i < rounds; ++i) {
     Value number = add(first, index(i));
     Value mine = compare(arith::CmpIPredicate::ult, number, total);
     // Behind the end, the first point is read, and not added.
@@ -295,16 +419,18 @@ LogicalResult ListedScatter::addRound(Value first,
     for (auto [dim, buffer] : llvm::zip(dims, places))
       place[dim] =
           toIndex(memref::LoadOp::create(builder, loc, buffer, number));
+    Value row =
+        arith::SubIOp::create(builder, loc, place[plan.rangeDim], rangeBegin);
     if (list.slots != 1) {
-      Value row =
-          arith::SubIOp::create(builder, loc, place[plan.rangeDim], rangeBegin);
-      row = arith::RemUIOp::create(builder, loc, row, index(list.slots));
+      Value owner =
+          arith::RemUIOp::create(builder, loc, row, index(list.slots));
       mine = arith::AndIOp::create(
-          builder, loc, mine, compare(arith::CmpIPredicate::eq, row, slot));
+          builder, loc, mine, compare(arith::CmpIPredicate::eq, owner, slot));
     }
     isMine.push_back(mine);
-    addresses.push_back(emitLinear(builder, loc, plan.result.offset,
-                                   plan.result.strides, place));
+    addresses.push_back(sums ? row
+                             : emitLinear(builder, loc, plan.result.offset,
+                                          plan.result.strides, place));
     ScatterPoints points(plan, launch, indices, ScatterPoints::Values);
     if (failed(points.emitValues()))
       return failure();
@@ -313,7 +439,7 @@ LogicalResult ListedScatter::addRound(Value first,
   SmallVector<Type> types;
   for (Value value : state)
     types.push_back(value.getType());
-  for (int64_t i = 0; i < maxRounds; ++i) {
+  for (int64_t i = 0; i < rounds; ++i) {
     OpBuilder::InsertionGuard guard(builder);
     auto ifMine = scf::IfOp::create(builder, loc, types, isMine[i],
                                     /*withElseRegion=*/true);
@@ -329,7 +455,7 @@ LogicalResult ListedScatter::addRound(Value first,
     builder.setInsertionPointToStart(ifNew.thenBlock());
     storeState(state);
     SmallVector<Value> there = {addresses[i]};
-    llvm::append_range(there, loadResults(plan, launch, addresses[i]));
+    llvm::append_range(there, loadState(addresses[i]));
     scf::YieldOp::create(builder, loc, there);
     builder.setInsertionPointAfter(ifNew);
     SmallVector<Value> sums(ifNew.getResults());
@@ -345,24 +471,14 @@ LogicalResult ListedScatter::addRound(Value first,
 /// Adds all listed points.
 LogicalResult ListedScatter::addListed() {
   OpBuilder::InsertionGuard guard(builder);
-  // Threads that are too many, and columns of the last part.
-  Value isActive = compare(arith::CmpIPredicate::ult, launch.thread,
-                           index(list.columns * list.slots));
-  if (plan.threads % list.columns != 0) {
-    Value columns = index(list.columns);
-    Value column = arith::RemUIOp::create(builder, loc, launch.thread, columns);
-    column =
-        add(column, arith::MulIOp::create(builder, loc, part, columns, nsw));
-    isActive = arith::AndIOp::create(
-        builder, loc, isActive,
-        compare(arith::CmpIPredicate::ult, column, index(plan.threads)));
-  }
-  openIf(builder, loc, isActive);
-  Type type = cast<MemRefType>(op.getInit().getType()).getElementType();
+  openColumn();
+  Type type = plan.sums;
+  if (!type)
+    type = cast<MemRefType>(op.getInit().getType()).getElementType();
   SmallVector<Value> state = {index(-1)};
   state.append(plan.width, emitZero(builder, loc, type));
-  auto loop = scf::ForOp::create(builder, loc, index(0), total,
-                                 index(maxRounds), state);
+  auto loop =
+      scf::ForOp::create(builder, loc, index(0), total, index(rounds), state);
   {
     OpBuilder::InsertionGuard inside(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -382,16 +498,35 @@ LogicalResult ListedScatter::run() {
   Value parts = index(list.parts);
   Value range = arith::DivUIOp::create(builder, loc, launch.block, parts);
   part = arith::RemUIOp::create(builder, loc, launch.block, parts);
+  if (list.batches != 1) {
+    Value ranges = index(plan.ranges);
+    Value number = arith::DivUIOp::create(builder, loc, range, ranges);
+    range = arith::RemUIOp::create(builder, loc, range, ranges);
+    SmallVector<int64_t> sizes = llvm::map_to_vector(
+        list.batched, [&](unsigned loop) { return op.getSizes()[loop]; });
+    for (auto [loop, value] :
+         llvm::zip(list.batched, splitNumber(builder, loc, number, sizes)))
+      batch.emplace_back(loop, value);
+  }
   rangeBegin =
       arith::MulIOp::create(builder, loc, range, index(plan.rangeSize), nsw);
-  Value chunk = openLoop(builder, loc, index(0), index(countPoints(plan)),
-                         launch.threads * pointsPerThread);
-  // What is still read of the last chunk's list.
-  launch.emitBarrier(loc);
-  if (failed(listPoints(chunk)))
-    return failure();
-  launch.emitBarrier(loc);
-  return addListed();
+  if (sums)
+    startSums();
+  {
+    OpBuilder::InsertionGuard inside(builder);
+    Value chunk = openLoop(builder, loc, index(0), index(countPoints(plan)),
+                           launch.threads * pointsPerThread);
+    // What is still read of the last chunk's list.
+    launch.emitBarrier(loc);
+    if (failed(listPoints(chunk)))
+      return failure();
+    launch.emitBarrier(loc);
+    if (failed(addListed()))
+      return failure();
+  }
+  if (sums)
+    roundSums();
+  return success();
 }
 
 LogicalResult remat::cuda::emitListedScatter(const ScatterPlan &plan,

@@ -107,8 +107,6 @@ namespace {
 struct RoundScatters
     : public remat::impl::RoundScattersPassBase<RoundScatters> {
   void runOnOperation() override {
-    if (!roundsScatters(getOperation()))
-      return;
     SmallVector<ScatterOp> scatters;
     getOperation().walk([&](ScatterOp op) { scatters.push_back(op); });
     for (ScatterOp scatter : scatters)

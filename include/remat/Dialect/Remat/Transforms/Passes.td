@@ -207,9 +207,9 @@ def RoundScattersPass
     may do more with what it rounds: the gradient of a table that is multiplied
     with, too, is the sum of both. No bit changes.
 
-    That is for the target `cpu`, where one dimension of the result is computed
-    and the others are those of the points, and where looking at all points for
-    each block of rows takes no longer than writing the result
+    That is where one dimension of the result is computed and the others are
+    those of the points, and where looking at all points for each block of rows
+    takes no longer than writing the sums, by the target's facts
     (include/remat/Utils/ScatterRows.h). A scatter or a rounding with a policy
     stays as it is, and so does a scatter with a tag.
   }];
