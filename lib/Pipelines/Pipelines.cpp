@@ -36,12 +36,14 @@ static void addStaticCleanup(OpPassManager &pm) {
   addCleanup(pm, getDisabledCanonicalizations());
 }
 
-/// A target that was asked for is in the IR from here on.
+/// A target that was asked for is in the IR from here on. It must be one that
+/// the device runs.
 static void addTarget(OpPassManager &pm, const StepOptions &options) {
   SetTargetPassOptions target;
   target.target = options.target;
+  target.device = options.device;
   target.chip = options.chip;
-  if (!options.target.empty())
+  if (!options.target.empty() || !options.device.empty())
     pm.addPass(createSetTargetPass(target));
 }
 

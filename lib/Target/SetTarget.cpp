@@ -21,13 +21,18 @@ struct SetTarget : remat::impl::SetTargetPassBase<SetTarget> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    llvm::Expected<const Target *> found = lookupTarget(target.getValue());
-    if (!found) {
-      module.emitError(llvm::toString(found.takeError()));
+    auto known = module->getAttrOfType<TargetAttr>(targetAttrName);
+    StringRef name = target.getValue();
+    if (name.empty())
+      name = getTargetFacts(module).getName();
+    llvm::Expected<const Target *> found = lookupTarget(name);
+    llvm::Error error =
+        found ? (*found)->checkDevice(device) : found.takeError();
+    if (error) {
+      module.emitError(llvm::toString(std::move(error)));
       return signalPassFailure();
     }
-    auto known = module->getAttrOfType<TargetAttr>(targetAttrName);
-    if (!known || known.getName() != target.getValue())
+    if (!target.getValue().empty() && (!known || known.getName() != name))
       module->setAttr(targetAttrName, (*found)->getFacts(&getContext(), chip));
   }
 };

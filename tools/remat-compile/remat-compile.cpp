@@ -260,6 +260,9 @@ static Expected<Facts> compile(mlir::ModuleOp module) {
   } else if (Error error = checkUnused(
                  toTasks, "the input is already a graph of tasks")) {
     return std::move(error);
+  } else if (const Target *target = lookupTarget(module)) {
+    if (Error unknown = target->checkDevice(given.step.device))
+      return std::move(unknown);
   }
   Facts facts;
   if (given.emit <= Output::Tasks)

@@ -13,10 +13,16 @@ def SetTargetPass : Pass<"remat-set-target", "::mlir::ModuleOp"> {
   let summary = "Say what machine a module is compiled for";
   let description = [{
     Gives the module the attribute `remat.target` with the facts of a target. A
-    module that has facts of that target already keeps them.
+    module that has facts of that target already keeps them, and so does any
+    module if no target is named. A device on which the target's code does not
+    run is an error.
   }];
   let options = [
-    Option<"target", "target", "std::string", "\"cpu\"", "Name of the target">,
+    Option<"target", "target", "std::string", "\"cpu\"",
+           "Name of the target; that of the module if empty">,
+    Option<"device", "device", "std::string", "\"\"",
+           "What runs the step that is loaded here, by a name that the target "
+           "knows; any if empty">,
     Option<"chip", "chip", "std::string", "\"\"",
            "The only machine to make code for; any if empty. Of the target "
            "'cuda', 'sm_90' has more shared memory than others">

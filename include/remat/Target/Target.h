@@ -98,6 +98,10 @@ public:
 
   llvm::StringRef getName() const { return name; }
 
+  /// Fails, with what to do, if `device` is neither empty nor the name of what
+  /// runs code of this target in this process.
+  virtual llvm::Error checkDevice(llvm::StringRef device) const = 0;
+
   /// The facts that passes go by where the IR says no others. `chip` is the
   /// only machine of its kind that code is for, as the option `mcpu` names it,
   /// and empty if there are others.

@@ -27,6 +27,14 @@ namespace {
 class CPUTarget : public Target {
 public:
   CPUTarget() : Target("cpu") {}
+  llvm::Error checkDevice(StringRef device) const override {
+    if (device.empty() || device == "cpu")
+      return llvm::Error::success();
+    return llvm::createStringError(
+        "unknown device '" + device +
+        "' of target 'cpu', expected cpu; what runs on a GPU, or in its "
+        "simulator, is compiled with --target=cuda from the tasks on");
+  }
 
   llvm::Expected<MachineFacts> describeMachine(const EmitOptions &options,
                                                int threads) const override;
@@ -57,11 +65,8 @@ public:
   llvm::Expected<std::unique_ptr<LoadedModule>>
   load(ModuleOp module, const LoweringOptions &lowering,
        const EmitOptions &emission) const override {
-    if (!emission.device.empty() && emission.device != "cpu")
-      return llvm::createStringError(
-          "unknown device '" + emission.device +
-          "' of target 'cpu', expected cpu; what runs on a GPU, or in its "
-          "simulator, is compiled with --target=cuda from the tasks on");
+    if (llvm::Error error = checkDevice(emission.device))
+      return error;
     return JitModule::create(module, lowering, emission);
   }
 };

@@ -78,6 +78,13 @@ namespace {
 class CUDATarget : public Target {
 public:
   CUDATarget() : Target("cuda") {}
+  llvm::Error checkDevice(StringRef device) const override {
+    if (device.empty() || device == "cuda" || isSimulator(device))
+      return llvm::Error::success();
+    return llvm::createStringError(
+        "unknown device '" + device +
+        "' of target 'cuda', expected one of: cuda, sim, sim-reverse");
+  }
 
   TargetAttr getFacts(MLIRContext *context, StringRef chip) const override;
   llvm::Expected<MachineFacts> describeMachine(const EmitOptions &options,
@@ -273,10 +280,8 @@ CUDATarget::load(ModuleOp module, const LoweringOptions &lowering,
                  const EmitOptions &emission) const {
   if (emission.device.empty() || emission.device == "cuda")
     return loadOnDevice(module, lowering, emission);
-  if (!isSimulator(emission.device))
-    return llvm::createStringError(
-        "unknown device '" + emission.device +
-        "' of target 'cuda', expected one of: cuda, sim, sim-reverse");
+  if (llvm::Error error = checkDevice(emission.device))
+    return error;
   auto chips = findChips(emission.chip);
   if (!chips)
     return chips.takeError();
