@@ -13,6 +13,7 @@
 
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
+#include "remat/Dialect/Remat/IR/KeptStacks.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/CheapRecomputation.h"
 #include "remat/Utils/Tags.h"
@@ -107,13 +108,12 @@ bool remat::isHidden(Value value) {
 
 bool remat::isKept(Value value) {
   std::optional<Policy> policy = getAskedPolicy(value);
-  return policy && isMust(*policy) && !isRecompute(*policy) &&
-         holdsPolicy(value);
+  return policy && !isRecompute(*policy) && holdsPolicy(value);
 }
 
 bool remat::isHidden(LoopOp loop, func::FuncOp body) {
-  if (std::optional<Policy> policy = loop.getInnerPolicy();
-      policy && isRecompute(*policy))
+  std::optional<Policy> policy = loop.getInnerPolicy();
+  if (policy ? isRecompute(*policy) : loop->hasAttr(stacksKeptAttrName))
     return true;
   return llvm::any_of(body.front().getTerminator()->getOperands().take_front(
                           loop.getInits().size()),
@@ -156,8 +156,14 @@ static SmallVector<std::pair<unsigned, unsigned>> findRead(func::FuncOp body) {
   TemporaryFunctions temporary(body->getParentOfType<ModuleOp>());
   DenseMap<Operation *, unsigned> places;
   func::FuncOp trial = copyBehind(body, "_trial");
-  for (auto [place, op] : llvm::enumerate(trial.front().without_terminator()))
-    places[&op] = place;
+  DenseMap<Operation *, unsigned> loopPlaces;
+  for (auto [place, ops] :
+       llvm::enumerate(llvm::zip(body.front().without_terminator(),
+                                 trial.front().without_terminator()))) {
+    auto &[old, copy] = ops;
+    // Loops that stack more are made anew.
+    (isa<LoopOp>(old) ? loopPlaces[&old] : places[&copy]) = place;
+  }
   {
     // What has no derivative may not need one: who asks for it reports it.
     ScopedDiagnosticHandler quiet(body.getContext(),
@@ -165,6 +171,11 @@ static SmallVector<std::pair<unsigned, unsigned>> findRead(func::FuncOp body) {
     if (failed(differentiate(trial, options)))
       places.clear();
   }
+  // A loop that was given more to stack runs again with all of that.
+  for (auto [old, loop] :
+       llvm::zip(body.getOps<LoopOp>(), trial.getOps<LoopOp>()))
+    if (!places.empty() && old.getNumResults() == loop.getNumResults())
+      places[loop] = loopPlaces.at(old);
   // What would not be kept without the loop is not stacked either.
   if (!places.empty())
     recomputeCheap(trial.front());
@@ -183,12 +194,19 @@ static SmallVector<std::pair<unsigned, unsigned>> findRead(func::FuncOp body) {
       if (place == places.end() || isCheap(op))
         continue;
       bool isTensor = isa<RankedTensorType>(value.getType());
-      if (isHidden(value) || !isTensor || (isNumber && !isKept(value))) {
-        if (repeated.insert(op).second)
-          visit(op, isNumber || !isTensor);
-      } else {
+      // A loop is too much for a number that it carries.
+      bool isOfNumber = isNumber && !isKept(value) && !isa<LoopOp>(op);
+      if (!isHidden(value) && isTensor && !isOfNumber) {
         read.insert({place->second, result.getResultNumber()});
+        continue;
       }
+      if (!repeated.insert(op).second)
+        continue;
+      visit(op, isNumber || !isTensor);
+      // What a loop must not make, it reads when it runs again.
+      for (OpResult other : op->getResults())
+        if (isa<LoopOp>(op) && isKept(other))
+          read.insert({place->second, other.getResultNumber()});
     }
   };
   for (Operation &op : trial.front().without_terminator())
@@ -335,29 +353,139 @@ static void tagStacks(LoopOp loop, func::FuncOp body) {
   }
 }
 
+/// Whether iterations of `loop`, which runs `body`, or those of loops in it
+/// make what must not be made again.
+static bool hasKept(LoopOp loop, func::FuncOp body) {
+  std::optional<Policy> policy = loop.getInnerPolicy();
+  if (policy && !isRecompute(*policy))
+    return true;
+  return llvm::any_of(body.front().without_terminator(), [](Operation &op) {
+    if (llvm::any_of(op.getResults(), isKept))
+      return true;
+    auto inner = dyn_cast<LoopOp>(op);
+    if (!inner)
+      return false;
+    FailureOr<func::FuncOp> innerBody = getBody(inner);
+    return succeeded(innerBody) && hasKept(inner, *innerBody);
+  });
+}
+
+static LogicalResult stackKeptInside(func::FuncOp body, PolicyAttr policy);
+
+/// Lets `loop`, which runs `body`, stack what its derivative reads, or only
+/// what must not be made again if it is hidden.
+static LogicalResult stackSavedOf(LoopOp loop, func::FuncOp body) {
+  unsigned numCarried = loop.getInits().size();
+  bool isLoopHidden = isHidden(loop, body),
+       isFree = loop->hasAttr(RematDialect::stacksNothingAttrName);
+  func::FuncOp saving = isRunOnce(body) ? body : copyBehind(body, "_saving");
+  // Iterations that are free of each other are done with their derivatives.
+  if (!isFree && failed(stackKeptInside(saving, loop.getInnerPolicyAttr())))
+    return failure();
+  if (isLoopHidden)
+    returnMore(saving, findKept(saving, numCarried));
+  else if (isFree)
+    returnMore(saving, findCarried(saving, numCarried));
+  else
+    returnSaved(saving, numCarried);
+  if (saving != body || saving.getNumResults() != loop.getNumResults())
+    loop = stack(loop, saving);
+  tagStacks(loop, saving);
+  return success();
+}
+
+/// Lets the loops in `body`, which another loop runs, stack what must not be
+/// made again, so that the other one can stack it for all of its iterations.
+/// The rest they make again for the derivative of an iteration. `policy` is
+/// asked of all that `body` makes.
+static LogicalResult stackKeptInside(func::FuncOp body, PolicyAttr policy) {
+  for (LoopOp loop : llvm::to_vector(body.front().getOps<LoopOp>())) {
+    if (policy && !loop.getInnerPolicyAttr())
+      loop.setInnerPolicyAttr(policy);
+    FailureOr<func::FuncOp> inner = getBody(loop);
+    if (failed(inner) || failed(attachRules(*inner)))
+      return failure();
+    if (loop.getCount() == 0 || !hasKept(loop, *inner))
+      continue;
+    loop->setAttr(stacksKeptAttrName, UnitAttr::get(loop.getContext()));
+    if (failed(stackSavedOf(loop, *inner)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult remat::stackSaved(func::FuncOp function) {
   for (LoopOp loop : llvm::to_vector(function.front().getOps<LoopOp>())) {
-    // Who needs the derivative of a loop without a limit reports it.
-    if (loop.getCount() == 0)
+    // Who needs the derivative of a loop without a limit reports it. What must
+    // be kept in the body of another loop is stacked already.
+    if (loop.getCount() == 0 || loop->hasAttr(stacksKeptAttrName))
       continue;
     FailureOr<func::FuncOp> body = getBody(loop);
     if (failed(body) || failed(attachRules(*body)))
       return failure();
-    unsigned numCarried = loop.getInits().size();
-    bool isLoopHidden = isHidden(loop, *body);
-    if (isLoopHidden && findKept(*body, numCarried).empty())
+    if (isHidden(loop, *body) && !hasKept(loop, *body))
       continue;
-    func::FuncOp saving =
-        isRunOnce(*body) ? *body : copyBehind(*body, "_saving");
-    if (isLoopHidden)
-      returnMore(saving, findKept(saving, numCarried));
-    else if (loop->hasAttr(RematDialect::stacksNothingAttrName))
-      returnMore(saving, findCarried(saving, numCarried));
-    else
-      returnSaved(saving, numCarried);
-    if (saving != *body || saving.getNumResults() != loop.getNumResults())
-      loop = stack(loop, saving);
-    tagStacks(loop, saving);
+    if (failed(stackSavedOf(loop, *body)))
+      return failure();
   }
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What is read in place of being made again
+//===----------------------------------------------------------------------===//
+
+SmallVector<unsigned> remat::readKept(func::FuncOp body, LoopOp loop,
+                                      ArrayRef<unsigned> stacks) {
+  Block &block = body.front();
+  SmallVector<unsigned> read;
+  llvm::MapVector<Operation *, SmallVector<std::pair<unsigned, Value>>> inside;
+  for (unsigned number : stacks) {
+    Value value = getStored(block.getTerminator()->getOperand(number));
+    auto stacked = cast<RankedTensorType>(loop.getResult(number).getType());
+    // One of another shape is not what is asked for, but a view of it.
+    if (isa<BlockArgument>(value) || !isKept(value) ||
+        value.getType() != stacked.clone(stacked.getShape().drop_front()))
+      continue;
+    read.push_back(number);
+    BlockArgument argument = block.addArgument(value.getType(), value.getLoc());
+    if (isa<LoopOp>(value.getDefiningOp()))
+      inside[value.getDefiningOp()].emplace_back(
+          cast<OpResult>(value).getResultNumber(), argument);
+    value.replaceAllUsesWith(argument);
+  }
+  for (auto &[op, known] : inside) {
+    auto inner = cast<LoopOp>(op);
+    if (!inner->use_empty())
+      runAgain(inner, *getBody(inner), known);
+  }
+  // What iterations assert, the loop has found to hold.
+  for (Operation *op = block.getTerminator()->getPrevNode(); op;) {
+    Operation *before = op->getPrevNode();
+    if (op->use_empty())
+      op->erase();
+    op = before;
+  }
+  body.setFunctionType(FunctionType::get(
+      body.getContext(), block.getArgumentTypes(), body.getResultTypes()));
+  return read;
+}
+
+LoopOp remat::runAgain(LoopOp loop, func::FuncOp body,
+                       ArrayRef<std::pair<unsigned, Value>> known) {
+  body = copyBehind(body, "_again");
+  SmallVector<Value> slices(loop.getSlices());
+  DenseMap<unsigned, Value> stackOf(known.begin(), known.end());
+  for (unsigned number :
+       readKept(body, loop, llvm::to_vector(llvm::make_first_range(known))))
+    slices.push_back(stackOf.at(number));
+  OpBuilder builder(loop);
+  auto again = LoopOp::create(
+      builder, loop.getLoc(), loop.getResultTypes(), body.getName(),
+      loop.getCount(), loop.getReverse(), loop.getInits(), loop.getInvariants(),
+      slices, loop.getTrips(), loop.getConditional());
+  copyBackward(loop, again);
+  loop->replaceAllUsesWith(again);
+  loop.erase();
+  return again;
 }

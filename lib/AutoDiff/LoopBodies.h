@@ -46,12 +46,14 @@ mlir::Value getStored(mlir::Value value);
 /// reads it.
 bool isHidden(mlir::Value value);
 
-/// Whether iterations that run again must not make `value`, which is stored.
+/// Whether iterations that run again read `value`, which is stored, and do not
+/// make it: a policy demands or prefers that.
 bool isKept(mlir::Value value);
 
 /// Whether the derivative of `loop`, which runs `body`, makes again all that it
-/// reads of the loop: a region around the loop hides it, or something asks that
-/// for what is carried.
+/// reads of the loop, except what must be kept: a region around the loop hides
+/// it, something asks that for what is carried, or it is in the body of another
+/// loop, which stacks no more of it.
 bool isHidden(LoopOp loop, mlir::func::FuncOp body);
 
 /// Lets `body`, which carries so many values, also return what its derivative
@@ -65,8 +67,20 @@ llvm::SmallVector<mlir::Type> getLoopTypes(mlir::func::FuncOp body,
 
 /// Lets each `remat.loop` of `function` stack what its derivative in reverse
 /// reads of it, with the names that it has and what is asked of it. One that is
-/// hidden stacks only what it must not make again.
+/// hidden stacks only what it must not make again, and so do the loops in its
+/// body, for each of its iterations.
 llvm::LogicalResult stackSaved(mlir::func::FuncOp function);
+
+/// Lets `body`, a copy of what `loop` runs, read what it must not make again
+/// for the results `stacks` of the loop: it gets an argument for each of those
+/// that are returned. Loops in it do the same.
+llvm::SmallVector<unsigned> readKept(mlir::func::FuncOp body, LoopOp loop,
+                                     llvm::ArrayRef<unsigned> stacks);
+
+/// Replaces `loop`, which runs `body`, by one that reads what it must not make
+/// again: of `known`, numbers of its results and the stacks that these are.
+LoopOp runAgain(LoopOp loop, mlir::func::FuncOp body,
+                llvm::ArrayRef<std::pair<unsigned, mlir::Value>> known);
 
 /// `result` of a loop behind what is asked of it.
 mlir::Value getTagged(mlir::Value result);

@@ -116,25 +116,25 @@ static SmallVector<Operation *> findMakers(ValueRange values,
   return sorted;
 }
 
-/// Says what policies ask of loops in `body`, that of a derivative, and is not
-/// done: each iteration of that runs these loops again.
-static void reportMadeAgain(func::FuncOp body) {
-  llvm::SetVector<std::pair<Operation *, unsigned>> made;
-  for (auto tag : body.getOps<TagOp>()) {
-    std::optional<Policy> policy = tag.getPolicy();
-    auto loop = getStored(tag->getOperand(0)).getDefiningOp<LoopOp>();
-    if (loop &&
-        (policy == Policy::MustSave || policy == Policy::MustCpuOffload))
-      made.insert({loop, *policy == Policy::MustSave});
+/// Clones `op`, which makes more than what `mapping` has. Of its results, those
+/// are read as they are there.
+static void cloneAgain(Operation *op, OpBuilder &builder, IRMapping &mapping) {
+  SmallVector<std::pair<unsigned, Value>> known, kept;
+  auto loop = dyn_cast<LoopOp>(op);
+  for (OpResult result : op->getResults())
+    if (Value stacked = mapping.lookupOrNull(result)) {
+      unsigned number = result.getResultNumber();
+      known.emplace_back(number, stacked);
+      if (loop && number >= loop.getInits().size() && isKept(result))
+        kept.emplace_back(number, stacked);
+    }
+  Operation *clone = builder.clone(*op, mapping);
+  if (!kept.empty()) {
+    clone = runAgain(cast<LoopOp>(clone), *getBody(loop), kept);
+    mapping.map(op->getResults(), clone->getResults());
   }
-  for (auto [loop, isSave] : made)
-    loop->emitWarning() << "is in the body of another loop, whose derivative "
-                           "runs it again: what is "
-                        << (isSave ? "MUST_SAVE" : "MUST_CPU_OFFLOAD")
-                        << " in it is made again by each iteration"
-                        << (isSave ? "" : ", and not sent to the host")
-                        << "; if one of the loops is unrolled (unroll-limit), "
-                           "it is what it has to be";
+  for (auto [number, stacked] : known)
+    mapping.map(op->getResult(number), stacked);
 }
 
 /// The body in reverse: of the cotangents of what is carried and the sums of
@@ -190,7 +190,7 @@ func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
   map(cotangents.drop_front(carried.size()));
   ValueRange terms = returned.drop_front(body.getNumResults());
   for (Operation *op : findMakers(terms, mapping))
-    builder.clone(*op, mapping);
+    cloneAgain(op, builder, mapping);
   SmallVector<Value> gradients = llvm::map_to_vector(
       terms, [&](Value value) { return mapping.lookupOrDefault(value); });
   for (unsigned i = carried.size(); i < numSums; ++i) {
@@ -204,7 +204,6 @@ func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
       copyBackward(last, gradients[i].getDefiningOp());
   }
   func::ReturnOp::create(builder, body.getLoc(), gradients);
-  reportMadeAgain(written);
   // What is asked of values of an iteration, their stacks or this function
   // comply with. Only who differentiates it reads it again.
   unsigned highest = getHighestLevel(written);
@@ -228,31 +227,13 @@ static Value getExecuted(LoopOp loop, ReverseContext &context) {
 /// A loop that makes again what `body` returns behind what `loop` does. What it
 /// must not make, it gets from that.
 LoopOp ReverseLoop::createAgain() {
-  Block &block = body.front();
   SmallVector<Value> slices;
   for (Value slice : loop.getSlices())
     slices.push_back(context.primal(slice));
-  for (OpResult stack : loop.getStacks()) {
-    Value value =
-        getStored(block.getTerminator()->getOperand(stack.getResultNumber()));
-    auto element = cast<RankedTensorType>(stack.getType());
-    // One of another shape is not what is asked for, but a view of it.
-    if (isa<BlockArgument>(value) || !isKept(value) ||
-        value.getType() != element.clone(element.getShape().drop_front()))
-      continue;
-    value.replaceAllUsesWith(
-        block.addArgument(value.getType(), value.getLoc()));
-    slices.push_back(getTagged(context.primal(stack)));
-  }
-  // What iterations assert, the loop has found to hold.
-  for (Operation *op = block.getTerminator()->getPrevNode(); op;) {
-    Operation *before = op->getPrevNode();
-    if (op->use_empty())
-      op->erase();
-    op = before;
-  }
-  body.setFunctionType(FunctionType::get(
-      body.getContext(), block.getArgumentTypes(), body.getResultTypes()));
+  for (unsigned number : readKept(body, loop,
+                                  llvm::to_vector(llvm::seq<unsigned>(
+                                      numCarried, loop.getNumResults()))))
+    slices.push_back(getTagged(context.primal(loop.getResult(number))));
   SmallVector<Value> inits, primals;
   for (Value value : loop.getInits())
     inits.push_back(context.primal(value));

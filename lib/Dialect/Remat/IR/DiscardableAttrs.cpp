@@ -15,6 +15,7 @@
 #include "remat/Dialect/Remat/IR/Extrema.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
+#include "remat/Dialect/Remat/IR/KeptStacks.h"
 #include "remat/Dialect/Remat/IR/LibraryMasks.h"
 #include "remat/Dialect/Remat/IR/PackedForms.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -152,6 +153,7 @@ static constexpr AttrRule attrRules[] = {
      "a positive number of layers"},
     {RematDialect::stacksNothingAttrName, OnOperation, is<UnitAttr>,
      "a unit attribute"},
+    {stacksKeptAttrName, OnOperation, is<UnitAttr>, "a unit attribute"},
     {packsAttrName, OnOperation, is<StringAttr>, "the name of a codec"},
     {unpacksAttrName, OnOperation, is<StringAttr>, "the name of a codec"},
     {absorptionsAttrName, OnOperation, isAbsorptionList,

@@ -65,10 +65,14 @@ NeededParts::NeededParts(const LoopPair &pair, ArrayRef<unsigned> kept)
     Value copied = findCopied(value);
     return copied ? copied : value;
   };
-  for (unsigned number = numCarried; number < forward.getNumResults(); ++number)
-    if (llvm::is_contained(kept, number) ||
-        isMadeOnce(pair.forward->getResult(number)))
+  for (unsigned number = numCarried; number < forward.getNumResults();
+       ++number) {
+    bool isOnce = isMadeOnce(pair.forward->getResult(number));
+    if (isOnce)
+      madeOnce.insert(getMade(number));
+    if (isOnce || llvm::is_contained(kept, number))
       keptOf.insert({getMade(number), number});
+  }
   BitVector read(body.getNumArguments()), carried(body.getNumArguments());
   for (const LoopPair::Stack &stack : pair.stacks) {
     stacked.push_back(getMade(stack.result));
@@ -114,7 +118,11 @@ bool NeededParts::isEnough() const {
     return false;
   return llvm::none_of(
       llvm::concat<Operation *const>(ofStates.ops, ofStacks.ops),
-      [](Operation *op) {
-        return isa<TaskOp>(op) && llvm::any_of(op->getResults(), isMadeOnce);
+      [&](Operation *op) {
+        // What a policy says of a loop's stacks, it says of this loop's.
+        return isa<TaskOp>(op) &&
+               llvm::any_of(op->getResults(), [&](OpResult result) {
+                 return isMadeOnce(result) || madeOnce.contains(result);
+               });
       });
 }

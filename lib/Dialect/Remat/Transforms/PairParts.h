@@ -77,6 +77,8 @@ private:
                   llvm::BitVector &arguments);
 
   LoopOp forward;
+  /// What the body makes that must not be made again.
+  llvm::DenseSet<mlir::Value> madeOnce;
 };
 
 } // namespace remat
