@@ -136,7 +136,7 @@ def _view_interface(array, interface, device=None, stream=None):
     contiguous = strides is None or math.prod(shape) == 0 or all(s % size == 0 for s in strides) and is_contiguous(
         shape, [s // size for s in strides])
     return View(interface["data"][0] or 0, dtype, shape, contiguous, array, device, stream,
-                framework_of([array]) == "jax" or bool(interface["data"][1]))
+                read_only=framework_of([array]) == "jax" or bool(interface["data"][1]))
 
 
 def _view_cuda_interface(array, interface):
@@ -164,7 +164,7 @@ def _view_torch(array):
         BY_TORCH.update({getattr(torch, "u" + TORCH[name]): name for name in ("i8", "i16", "i32", "i64")
                          if hasattr(torch, "u" + TORCH[name])})
     return View(array.data_ptr(), BY_TORCH.get(array.dtype), tuple(array.shape), array.is_contiguous(), array,
-                device.index, stream, device.type == "cuda")
+                device.index, stream, is_ordered=device.type == "cuda")
 
 
 def view(array):
