@@ -165,6 +165,8 @@ private:
                         int64_t step) const;
   /// Whether a slice is there with others that are there in the same step.
   bool isCovered(size_t slice, int64_t step) const;
+  /// Whether an operation makes the same for others in the same step.
+  bool isRepeated(size_t work, int64_t step) const;
   bool isReused(const Slice &slice, const Tile &tile, int64_t step) const;
   double computeWork(const Tile &tile, int64_t step) const;
   double computeStep(const Tile &tile, int64_t step) const;
@@ -179,6 +181,8 @@ private:
   int64_t steps = 1;
   /// What is not in fast memory anyway.
   llvm::SmallVector<Slice, 8> loads;
+  /// What is computed, in the order of the model's works.
+  llvm::SmallVector<Slice, 8> made;
   /// Steps between which nothing changes, the last one behind the end.
   llvm::SmallVector<int64_t, 8> breaks;
 };

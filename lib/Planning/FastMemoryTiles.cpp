@@ -90,6 +90,8 @@ TiledGroup::TiledGroup(const GroupModel &model, const Granularity &granularity,
   for (const Slice &slice : model.loads)
     if (!is_contained(residents.found, slice.tensor))
       loads.push_back(simplify(slice));
+  for (const GroupModel::Work &work : model.works)
+    made.push_back(simplify(work.slice));
   breaks = {0, 1, steps - 1, steps};
   for (int64_t reduction : model.reductions)
     breaks.append({countSteps(reduction) - 1, countSteps(reduction)});
@@ -166,6 +168,27 @@ bool TiledGroup::isCovered(size_t index, int64_t step) const {
   return false;
 }
 
+/// Whether an operation runs on the tile of the group's results.
+template <typename Slice, typename Extent>
+static bool isOfTile(const Slice &slice, Extent tile) {
+  return slice.rows == tile && slice.columns == tile;
+}
+
+bool TiledGroup::isRepeated(size_t index, int64_t step) const {
+  const GroupModel::Work &work = model.works[index];
+  if (isOfTile(work.slice, Extent::Tile))
+    return false;
+  for (size_t i = 0; i < index; ++i) {
+    const GroupModel::Work &other = model.works[i];
+    if (other.op == work.op && !isOfTile(other.slice, Extent::Tile) &&
+        made[i].rows == made[index].rows &&
+        made[i].columns == made[index].columns &&
+        other.slice.time == work.slice.time && isActive(other, step))
+      return true;
+  }
+  return false;
+}
+
 bool TiledGroup::isReused(const Slice &slice, const Tile &tile,
                           int64_t step) const {
   if (step == 0 && tile.isFirst)
@@ -215,8 +238,8 @@ double TiledGroup::computeWork(const Tile &tile, int64_t step) const {
   const Problem &problem = *model.problem;
   TileRule rule = model.rules.tiles;
   double time = 0;
-  for (const GroupModel::Work &work : model.works) {
-    if (!isActive(work, step))
+  for (auto [i, work] : enumerate(model.works)) {
+    if (!isActive(work, step) || isRepeated(i, step))
       continue;
     const Op &op = problem.ops[work.op];
     const Tensor &tensor = problem.tensors[work.slice.tensor];

@@ -16,6 +16,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <array>
+#include <set>
+
 using namespace llvm;
 namespace fastmemory = remat::planning::fastmemory;
 using namespace remat::planning::fastmemory;
@@ -76,19 +79,19 @@ private:
            problem.capacity;
   }
 
-  /// Tries tiles of which no larger one fits.
+  /// Tries tiles of which no larger one fits: the narrower, the higher.
   void tryDepth(int64_t depth) {
-    size_t end = heights.size();
+    size_t height = heights.size();
+    while (height > 0 && heights[height - 1] < model.getMinHeight(depth))
+      --height;
     for (int64_t width : widths) {
       if (width < model.getMinWidth(depth))
         break;
-      // Wider tiles were as high as those from `end` on.
-      for (size_t i = 0; i < end && heights[i] >= model.getMinHeight(depth);
-           ++i)
-        if (fits({width, heights[i], depth})) {
-          tryTile(width, heights[i], depth);
-          end = i;
-        }
+      size_t before = height;
+      while (height > 0 && fits({width, heights[height - 1], depth}))
+        --height;
+      if (height < before)
+        tryTile(width, heights[height], depth);
     }
   }
 
@@ -134,6 +137,10 @@ private:
   }
 
   void tryOrders(const Granularity &granularity) {
+    if (!tried
+             .insert({granularity.width, granularity.height, granularity.depth})
+             .second)
+      return;
     TiledGroup group(model, granularity, residents);
     tryOrder(group, granularity, Traversal::Raster);
     if (!model.hasProducts() || group.getTileRows() == 1 ||
@@ -158,6 +165,7 @@ private:
   SmallVector<int64_t, 32> widths;
   SmallVector<int64_t, 32> heights;
   SmallVector<int64_t, 32> depths;
+  std::set<std::array<int64_t, 3>> tried;
   std::optional<Tiling> best;
 };
 } // namespace
