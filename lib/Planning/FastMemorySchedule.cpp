@@ -125,29 +125,3 @@ Error fastmemory::evaluate(const Problem &problem, const Rules &rules,
                            Schedule &schedule) {
   return Evaluator(problem, rules).run(schedule);
 }
-
-double fastmemory::computeLowerBound(const Problem &problem,
-                                     const Rules &rules) {
-  double compute = 0;
-  for (const Op &op : problem.ops) {
-    const Tensor &result = problem.tensors[op.outputs.front()];
-    double cost = static_cast<double>(op.cost);
-    if (rules.tiles != TileRule::OnePass)
-      cost *=
-          static_cast<double>(divideCeil(result.width, problem.nativeWidth) *
-                              divideCeil(result.height, problem.nativeHeight));
-    if (op.isProduct && rules.costIsPerNativeDepth)
-      cost *= static_cast<double>(problem.getReduction(op)) /
-              static_cast<double>(problem.nativeWidth);
-    compute += cost;
-  }
-  int64_t elements = 0;
-  for (size_t i = 0; i < problem.tensors.size(); ++i) {
-    int tensor = static_cast<int>(i);
-    bool isRead = problem.isInput(tensor) && !problem.consumers[i].empty();
-    if (isRead || problem.isOutput(tensor))
-      elements += problem.tensors[i].size();
-  }
-  return std::max(compute, static_cast<double>(elements) /
-                               static_cast<double>(problem.bandwidth));
-}

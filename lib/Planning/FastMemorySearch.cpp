@@ -37,6 +37,8 @@ struct SearchTuning {
   /// latency.
   static constexpr double hottest = 3e-3;
   static constexpr double coldest = 1e-6;
+  /// Shares of a latency that are none.
+  static constexpr double rounding = 1e-12;
   /// Steps of work of a move, besides what is said of its groups.
   static constexpr uint64_t stepsPerMove = 100;
 };
@@ -65,7 +67,9 @@ public:
 
 private:
   bool isOver() {
-    return bestLatency - found.lowerBound <= options.gap * bestLatency ||
+    // What rounding leaves of a gap is none.
+    return bestLatency - found.lowerBound <=
+               std::max(options.gap, SearchTuning::rounding) * bestLatency ||
            meter.exhausted();
   }
 
@@ -202,8 +206,7 @@ private:
       return false;
     current = groups;
     currentLatency = sequence->latency;
-    // A difference of rounding is none.
-    if (currentLatency < bestLatency * (1 - 1e-12))
+    if (currentLatency < bestLatency * (1 - SearchTuning::rounding))
       if (Error error = keep(*sequence, groups))
         report_fatal_error(std::move(error));
     return true;

@@ -93,7 +93,8 @@ Expected<Found> FastMemoryFlags::run(const Problem &problem,
 
 static double getGap(const Found &found) {
   double latency = found.schedule.getLatency();
-  return latency > 0 ? (latency - found.lowerBound) / latency : 0;
+  // Rounding may put a latency that is the bound below it.
+  return latency > 0 ? std::max(latency - found.lowerBound, 0.0) / latency : 0;
 }
 
 void plan::print(const Found &found, raw_ostream &os) {

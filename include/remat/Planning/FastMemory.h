@@ -162,8 +162,10 @@ llvm::json::Value toJson(const Schedule &schedule);
 llvm::Error evaluate(const Problem &problem, const Rules &rules,
                      Schedule &schedule);
 
-/// A latency that no schedule is below: that of all operations once, or of all
-/// inputs read and outputs written once.
+/// A latency that no schedule is below: that of all operations once, or of what
+/// crosses the link. All inputs are read, and all outputs written. With native
+/// tiles, what does not fit into fast memory is read for each row or column of
+/// tiles by a product whose reduction takes several steps.
 double computeLowerBound(const Problem &problem, const Rules &rules);
 
 struct Found {

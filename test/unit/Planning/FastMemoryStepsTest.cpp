@@ -337,4 +337,26 @@ TEST(FastMemorySteps, SimulationOfRandomGroups) {
   EXPECT_GT(chains, 300);
 }
 
+TEST(FastMemorySteps, BoundsOfRandomProblems) {
+  std::mt19937 random(2);
+  int tight = 0;
+  for (int i = 0; i < 300; ++i) {
+    Problem problem = makeRandomProblem(random);
+    Rules rules;
+    rules.tiles = TileRule(random() % 4);
+    problem.capacity = 40 + static_cast<int64_t>(random() % 100);
+    remat::planning::SolverOptions options;
+    options.effort = 0.005;
+    Expected<Found> found = findSchedule(problem, rules, options);
+    if (!found) {
+      consumeError(found.takeError());
+      continue;
+    }
+    double latency = found->schedule.getLatency();
+    ASSERT_LE(found->lowerBound, latency * (1 + 1e-9));
+    tight += found->lowerBound > 0.99 * latency;
+  }
+  EXPECT_GT(tight, 30);
+}
+
 } // namespace

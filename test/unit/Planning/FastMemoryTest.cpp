@@ -276,6 +276,25 @@ TEST(FastMemory, RepeatsACheapOperation) {
     EXPECT_EQ(group.ops.front(), 0);
 }
 
+TEST(FastMemory, BoundOfRepeatedReads) {
+  // A product of 512 x 512 reads both operands for each of four rows or columns
+  // of tiles.
+  Problem problem = make(512, {{0, 1}}, {{2}}, {1}, "MatMul", 60000);
+  EXPECT_NEAR(computeLowerBound(problem, {}), 9 * 26214.4, 1e-6);
+  remat::planning::SolverOptions options;
+  options.effort = 0.1;
+  EXPECT_NEAR(
+      cantFail(findSchedule(problem, {}, options)).schedule.getLatency(),
+      9 * 26214.4, 1e-6);
+  // One that fits as a whole, or a step that takes all, is read once.
+  problem.capacity = 600000;
+  EXPECT_NEAR(computeLowerBound(problem, {}), 3 * 26214.4, 1e-6);
+  problem.capacity = 60000;
+  Rules rules;
+  rules.tiles = TileRule::AnyDepth;
+  EXPECT_NEAR(computeLowerBound(problem, rules), 3 * 26214.4, 1e-6);
+}
+
 TEST(FastMemory, MoreEffortIsNeverWorse) {
   Problem problem =
       make(256, {{0, 1}, {2, 1}, {3, 0}, {4, 1}, {5, 3}},
