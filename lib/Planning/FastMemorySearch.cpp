@@ -37,6 +37,8 @@ struct SearchTuning {
   /// latency.
   static constexpr double hottest = 3e-3;
   static constexpr double coldest = 1e-6;
+  /// The share of the largest gain that merges have which are made with it.
+  static constexpr double nearlyBest = 0.9;
   /// Shares of a latency that are none.
   static constexpr double rounding = 1e-12;
   /// Steps of work of a move, besides what is said of its groups.
@@ -60,9 +62,7 @@ public:
     for (size_t moves = SearchTuning::firstRound; !isOver() && !pairs.empty();
          moves *= 2)
       anneal(moves);
-    found.isCutShort = meter.wasCutShort();
-    found.seconds = watch.seconds();
-    return std::move(found);
+    return finish();
   }
 
 private:
@@ -90,17 +90,14 @@ private:
     current = groups;
     std::optional<Sequence> sequence = arrange(candidates, groups);
     currentLatency = sequence->latency;
-    return keep(*sequence, groups);
+    keep(current, currentLatency);
+    return Error::success();
   }
 
-  /// Takes a sequence that is better than all before.
-  Error keep(const Sequence &sequence, const GroupSet &groups) {
-    Schedule schedule = toSchedule(candidates, sequence);
-    if (Error error = evaluate(problem, rules, schedule))
-      return createStringError("internal error: " + toString(std::move(error)));
+  /// Takes groups that are better than all before.
+  void keep(const GroupSet &groups, double latency) {
     best = groups;
-    bestLatency = sequence.latency;
-    found.schedule = std::move(schedule);
+    bestLatency = latency;
     found.secondsToBest = watch.seconds();
     if (options.onProgress) {
       Progress progress;
@@ -111,7 +108,16 @@ private:
       progress.baseCost = progress.lowerBound;
       options.onProgress(progress);
     }
-    return Error::success();
+  }
+
+  /// The schedule of the best groups, checked.
+  Expected<Found> finish() {
+    found.isCutShort = meter.wasCutShort();
+    found.schedule = toSchedule(candidates, *arrange(candidates, best));
+    if (Error error = evaluate(problem, rules, found.schedule))
+      return createStringError("internal error: " + toString(std::move(error)));
+    found.seconds = watch.seconds();
+    return std::move(found);
   }
 
   void listPairs() {
@@ -146,46 +152,78 @@ private:
     return candidates.get(std::move(ops));
   }
 
-  /// Merges the two groups that gain most, as long as that gains.
+  using Pair = std::pair<Candidate *, Candidate *>;
+
+  /// Merges groups that gain most, as long as that gains. Pairs that gain
+  /// nearly as much as the best one are merged at once, if they share no group.
   void mergeGreedily() {
-    std::map<std::pair<Candidate *, Candidate *>, double> gains;
-    std::set<std::pair<Candidate *, Candidate *>> refused;
     while (!isOver()) {
-      std::vector<Candidate *> groupOf(problem.ops.size());
-      for (Candidate *group : current)
-        for (int op : group->getOps())
-          groupOf[op] = group;
-      std::pair<Candidate *, Candidate *> bestPair;
-      double bestGain = 0;
-      for (auto [first, second] : pairs) {
-        std::pair pair(groupOf[first], groupOf[second]);
-        if (pair.first == pair.second || refused.count(pair) > 0)
-          continue;
-        auto [place, isNew] = gains.try_emplace(pair);
-        if (isNew) {
-          if (isOver())
-            return;
-          Candidate *merged = unite(pair.first, pair.second);
-          place->second = merged
-                              ? getLatency(pair.first) +
-                                    getLatency(pair.second) - getLatency(merged)
-                              : 0;
-        }
-        if (place->second > bestGain) {
-          bestGain = place->second;
-          bestPair = pair;
-        }
-      }
-      if (bestGain <= 0)
+      std::vector<std::pair<double, Pair>> merges = listMerges();
+      if (merges.empty())
         return;
-      GroupSet next;
-      for (Candidate *group : current)
-        if (group != bestPair.first && group != bestPair.second)
-          next.push_back(group);
-      next.push_back(unite(bestPair.first, bestPair.second));
-      if (!take(next, /*temperature=*/0))
-        refused.insert(bestPair);
+      // Merges that cannot stand together, or one that cannot stand at all.
+      while (!tryMerges(merges))
+        if (merges.size() > 1) {
+          merges.resize(merges.size() / 2);
+        } else {
+          refused.insert(merges.front().second);
+          break;
+        }
     }
+  }
+
+  /// The best merges, each group in one of them at most.
+  std::vector<std::pair<double, Pair>> listMerges() {
+    meter.add(pairs.size());
+    std::vector<Candidate *> groupOf(problem.ops.size());
+    for (Candidate *group : current)
+      for (int op : group->getOps())
+        groupOf[op] = group;
+    std::vector<std::pair<double, Pair>> merges;
+    for (auto [first, second] : pairs) {
+      Pair pair(groupOf[first], groupOf[second]);
+      if (pair.first == pair.second || refused.count(pair) > 0)
+        continue;
+      auto [place, isNew] = gains.try_emplace(pair);
+      if (isNew) {
+        if (isOver())
+          break;
+        Candidate *merged = unite(pair.first, pair.second);
+        place->second = merged
+                            ? getLatency(pair.first) + getLatency(pair.second) -
+                                  getLatency(merged)
+                            : 0;
+      }
+      if (place->second > 0)
+        merges.push_back({place->second, pair});
+    }
+    llvm::stable_sort(merges, [](const auto &left, const auto &right) {
+      return left.first > right.first;
+    });
+    std::set<Candidate *> isTaken;
+    double least =
+        merges.empty() ? 0 : SearchTuning::nearlyBest * merges.front().first;
+    erase_if(merges, [&](const auto &merge) {
+      auto [left, right] = merge.second;
+      if (merge.first < least || isTaken.count(left) || isTaken.count(right))
+        return true;
+      isTaken.insert({left, right});
+      return false;
+    });
+    return merges;
+  }
+
+  bool tryMerges(ArrayRef<std::pair<double, Pair>> merges) {
+    std::set<Candidate *> isMerged;
+    GroupSet next;
+    for (const auto &[gain, pair] : merges) {
+      isMerged.insert({pair.first, pair.second});
+      next.push_back(unite(pair.first, pair.second));
+    }
+    for (Candidate *group : current)
+      if (!isMerged.count(group))
+        next.push_back(group);
+    return take(next, /*temperature=*/0);
   }
 
   //===--------------------------------------------------------------------===//
@@ -207,8 +245,7 @@ private:
     current = groups;
     currentLatency = sequence->latency;
     if (currentLatency < bestLatency * (1 - SearchTuning::rounding))
-      if (Error error = keep(*sequence, groups))
-        report_fatal_error(std::move(error));
+      keep(current, currentLatency);
     return true;
   }
 
@@ -220,6 +257,7 @@ private:
       double temperature =
           bestLatency * SearchTuning::hottest *
           std::pow(SearchTuning::coldest / SearchTuning::hottest, progress);
+      candidates.forget(best, current);
       std::optional<GroupSet> next = change();
       if (next)
         take(*next, temperature);
@@ -400,6 +438,9 @@ private:
   /// it.
   std::vector<std::pair<int, int>> pairs;
   size_t edges = 0;
+  /// What merges gain, and those that cannot stand.
+  std::map<Pair, double> gains;
+  std::set<Pair> refused;
   GroupSet current;
   double currentLatency = 0;
   GroupSet best;

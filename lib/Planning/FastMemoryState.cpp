@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <limits>
+#include <set>
 
 using namespace llvm;
 namespace fastmemory = remat::planning::fastmemory;
@@ -18,6 +19,16 @@ using remat::planning::WorkMeter;
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
+
+namespace {
+struct CandidateTuning {
+  /// Operations of a group. One of more would gain little, and takes memory for
+  /// each that was looked at on the way to it.
+  static constexpr size_t maxOps = 256;
+  /// Groups that are remembered: some kilobytes each.
+  static constexpr size_t maxGroups = 50000;
+};
+} // namespace
 
 /// The position of each operation in an order in which they can run.
 static std::vector<int> rankOps(const Problem &problem) {
@@ -51,6 +62,8 @@ Candidates::Candidates(const Problem &problem, const Rules &rules,
     : problem(problem), rules(rules), meter(meter), ranks(rankOps(problem)) {}
 
 Candidate *Candidates::get(std::vector<int> ops) {
+  if (ops.size() > CandidateTuning::maxOps)
+    return nullptr;
   sort(ops, [&](int left, int right) { return ranks[left] < ranks[right]; });
   auto [place, isNew] = groups.try_emplace(ops);
   if (!isNew)
@@ -68,6 +81,17 @@ Candidate *Candidates::get(std::vector<int> ops) {
     return nullptr;
   place->second = std::move(group);
   return place->second.get();
+}
+
+void Candidates::forget(const GroupSet &kept, const GroupSet &alsoKept) {
+  if (groups.size() < CandidateTuning::maxGroups)
+    return;
+  forms.clear();
+  for (auto place = groups.begin(); place != groups.end();) {
+    Candidate *group = place->second.get();
+    bool isKept = is_contained(kept, group) || is_contained(alsoKept, group);
+    place = isKept ? std::next(place) : groups.erase(place);
+  }
 }
 
 /// The form of a group: the same for groups whose tilings are the same.
@@ -154,34 +178,54 @@ private:
            problem.tensors[tensor].size() <= problem.capacity;
   }
 
+  /// A group that can run, by the position of its first operation.
+  using Ready = std::set<std::pair<int, size_t>>;
+
+  Ready::value_type getKey(size_t group) const {
+    int first = groups[group]->getOps().front();
+    return {candidates.getRanks()[first], group};
+  }
+
+  /// Of the groups that are ready, the one that reads most of what the last one
+  /// may leave, or else the first one.
+  Ready::iterator preferReader(const Candidate &last,
+                               const Ready &ready) const {
+    std::map<size_t, int64_t> kept;
+    for (int result : last.getResults())
+      if (canBeLeft(result))
+        for (size_t reader : readers[result])
+          kept[reader] += problem.tensors[result].size();
+    auto best = ready.begin();
+    int64_t most = 0;
+    for (auto [reader, elements] : kept) {
+      auto place = ready.find(getKey(reader));
+      if (place != ready.end() &&
+          (elements > most || (elements == most && *place < *best))) {
+        best = place;
+        most = elements;
+      }
+    }
+    return best;
+  }
+
   /// Orders groups behind what they read. One that reads what the last one made
   /// comes next, if that could stay in fast memory; else the one whose first
   /// operation is first.
   bool order() {
     std::vector<size_t> missing(groups.size());
     std::vector<bool> isMade(problem.tensors.size());
-    std::vector<int> firstRanks(groups.size());
-    std::vector<size_t> ready;
+    Ready ready;
     for (auto [i, group] : enumerate(groups)) {
       missing[i] = count_if(group->getInputs(),
                             [&](int input) { return !problem.isInput(input); });
-      firstRanks[i] = candidates.getRanks()[group->getOps().front()];
       if (missing[i] == 0)
-        ready.push_back(i);
+        ready.insert(getKey(i));
     }
     while (!ready.empty()) {
-      std::vector<int64_t> kept(groups.size());
+      auto next = ready.begin();
       if (!sequence.groups.empty())
-        for (int result : sequence.groups.back()->getResults())
-          if (canBeLeft(result))
-            for (size_t reader : readers[result])
-              kept[reader] += problem.tensors[result].size();
-      auto next = std::min_element(
-          ready.begin(), ready.end(), [&](size_t left, size_t right) {
-            return std::make_tuple(-kept[left], firstRanks[left], left) <
-                   std::make_tuple(-kept[right], firstRanks[right], right);
-          });
-      Candidate *group = groups[*next];
+        next = preferReader(*sequence.groups.back(), ready);
+      Candidate *group = groups[next->second];
       ready.erase(next);
       sequence.groups.push_back(group);
       for (int result : group->getResults()) {
@@ -190,7 +234,7 @@ private:
         isMade[result] = true;
         for (size_t reader : readers[result])
           if (--missing[reader] == 0)
-            ready.push_back(reader);
+            ready.insert(getKey(reader));
       }
     }
     return sequence.groups.size() == groups.size();

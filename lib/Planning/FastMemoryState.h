@@ -32,6 +32,9 @@ private:
   std::map<Residents, std::optional<Tiling>> tilings;
 };
 
+/// Groups that run all operations, in no order.
+using GroupSet = std::vector<Candidate *>;
+
 /// All groups that were looked at. Groups of the same form share what was found
 /// out, since graphs repeat their layers.
 class Candidates {
@@ -39,12 +42,14 @@ public:
   /// All outlive the groups; `meter` is told of the work.
   Candidates(const Problem &problem, const Rules &rules, WorkMeter &meter);
 
-  /// The group of operations in any order, null if they cannot be one, or do
-  /// not fit.
+  /// The group of operations in any order, null if they cannot be one, are more
+  /// than the search looks at, or do not fit.
   Candidate *get(std::vector<int> ops);
   /// The fastest tiling, none if nothing fits.
   const std::optional<Tiling> &
   getTiling(Candidate &group, std::vector<int> found, std::vector<int> left);
+  /// Forgets all groups but those of two sets, if there are many.
+  void forget(const GroupSet &kept, const GroupSet &alsoKept);
   const Problem &getProblem() const { return problem; }
   /// Positions of operations in an order in which they can run.
   llvm::ArrayRef<int> getRanks() const { return ranks; }
@@ -62,9 +67,6 @@ private:
   std::map<std::vector<int>, std::unique_ptr<Candidate>> groups;
   std::map<std::vector<int64_t>, std::optional<Tiling>> forms;
 };
-
-/// Groups that run all operations, in no order.
-using GroupSet = std::vector<Candidate *>;
 
 /// Groups in an order, with what each leaves for the next one.
 struct Sequence {

@@ -24,16 +24,17 @@ namespace fastmemory = remat::planning::fastmemory;
 using namespace remat::planning::fastmemory;
 using remat::planning::WorkMeter;
 
-/// Sizes up to a limit: what all is divided into, powers of two, and
-/// sixteenths, from the largest.
-static SmallVector<int64_t, 32> listSizes(int64_t all, int64_t limit) {
+/// Sizes up to a limit: what all is divided into, powers of two, and,
+/// if asked for, sixteenths, from the largest.
+static SmallVector<int64_t, 32> listSizes(int64_t all, int64_t limit,
+                                          bool hasSixteenths = true) {
   SmallVector<int64_t, 32> sizes;
   for (int64_t parts = 1; parts <= 4; ++parts)
     if (int64_t size = divideCeil(all, parts); size <= limit)
       sizes.push_back(size);
   for (int64_t size = 1; size <= limit; size *= 2)
     sizes.push_back(size);
-  for (int64_t part = 1; part <= 16; ++part)
+  for (int64_t part = 1; part <= 16 && hasSixteenths; ++part)
     sizes.push_back(divideCeil(limit * part, 16));
   sort(sizes, std::greater<>());
   sizes.erase(llvm::unique(sizes), sizes.end());
@@ -62,8 +63,10 @@ public:
     heights = listSizes(
         shape.height, isWide ? height : std::min(height, problem.nativeHeight));
     int64_t depth = std::max<int64_t>(model.getMaxDepth(), 1);
+    // The deepest step that fits is tried, too.
     depths =
-        listSizes(depth, isDeep ? depth : std::min(depth, problem.nativeWidth));
+        listSizes(depth, isDeep ? depth : std::min(depth, problem.nativeWidth),
+                  /*hasSixteenths=*/false);
   }
 
   std::optional<Tiling> run() {
