@@ -72,6 +72,15 @@ public:
   std::optional<Tiling> run() {
     for (int64_t depth : depths)
       tryDepth(depth);
+    // Which steps fill the link and the compute units alike is a finer matter.
+    if (best && model.hasProducts()) {
+      int64_t width = best->granularity.width;
+      int64_t height = best->granularity.height;
+      for (int64_t depth : listSizes(depths.front(), depths.front()))
+        if (model.getMinWidth(depth) <= width &&
+            model.getMinHeight(depth) <= height && fits({width, height, depth}))
+          tryOrders({width, height, depth});
+    }
     return best;
   }
 

@@ -24,7 +24,7 @@ def check(command, problem, schedule, options):
         # Entries that have other costs say other latencies: these are set to what they are here.
         other = re.search(r"group (\d+): 'subgraph_latencies' says .* it takes ([0-9.]+)", done.stderr)
         if not other:
-            return None, done.stderr.strip().split(": ", 2)[-1]
+            return None, done.stderr.strip().split("': ", 1)[-1]
         said["subgraph_latencies"][int(other.group(1))] = float(other.group(2))
         with open(schedule, "w") as file:
             json.dump(said, file)
