@@ -45,6 +45,9 @@ namespace {
 /// Steps of work for each part of a group whose time is computed.
 constexpr uint64_t stepsPerPart = 10;
 
+/// Tiles of a group whose order a schedule says.
+constexpr int64_t maxListedTiles = 1 << 20;
+
 class TilingSearch {
 public:
   TilingSearch(const Problem &problem, const Rules &rules,
@@ -155,8 +158,10 @@ private:
       return;
     TiledGroup group(model, granularity, residents);
     tryOrder(group, granularity, Traversal::Raster);
+    // A schedule lists the tiles of other orders.
     if (!model.hasProducts() || group.getTileRows() == 1 ||
-        group.getTileColumns() == 1)
+        group.getTileColumns() == 1 ||
+        group.getTileRows() * group.getTileColumns() > maxListedTiles)
       return;
     tryOrder(group, granularity, Traversal::RowSnake);
     tryOrder(group, granularity, Traversal::ColumnSnake);
