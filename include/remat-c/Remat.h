@@ -342,10 +342,11 @@ REMAT_CAPI_EXPORTED RematStatus rematModuleGetWhatIf(
 //===----------------------------------------------------------------------===//
 
 /// Plans an instance of docs/planning.md, which is JSON, under the options of
-/// planning; a budget of the options replaces that of the instance. The plan is
-/// a schedule as in that page, as JSON, with `peak_bytes`,
-/// `save_all_peak_bytes` and, if there is a budget, `budget_bytes`. Fails with
-/// REMAT_STATUS_PARSE_ERROR if the instance is none.
+/// planning; a budget of the options replaces that of the instance. It bounds
+/// what the instance says, which is the arena if it does not say. The plan is a
+/// schedule as in that page, as JSON, with `peak_bytes`, `save_all_peak_bytes`
+/// and, if there is a budget, `budget_bytes` and, where it bounds the arena,
+/// `arena_bytes`. Fails with REMAT_STATUS_PARSE_ERROR if the instance is none.
 REMAT_CAPI_EXPORTED RematStatus rematInstancePlan(RematOptions options,
                                                   const char *data, size_t size,
                                                   RematBytes *json);

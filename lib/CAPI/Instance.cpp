@@ -6,7 +6,7 @@
 
 #include "State.h"
 
-#include "remat/Planning/Algorithms.h"
+#include "remat/Planning/PlanPacking.h"
 #include "remat/Planning/Serialization.h"
 
 using namespace llvm;
@@ -24,9 +24,11 @@ static Expected<int64_t> findSaveAllPeak(Problem problem) {
   return solution->peakBytes;
 }
 
-/// Replaces the limits of the instance where the options have one.
+/// Replaces the limits of the instance where the options have one. The smallest
+/// budget comes with a plan for it.
 static Error setLimits(const PlanOptions &plan, int64_t saveAllPeak,
-                       Problem &problem) {
+                       Instance &instance, std::optional<Plan> &smallest) {
+  Problem &problem = instance.problem;
   problem.freeOrder |= plan.reorder;
   if (plan.hostBudget)
     problem.hostBudget = plan.hostBudget;
@@ -48,30 +50,68 @@ static Error setLimits(const PlanOptions &plan, int64_t saveAllPeak,
   if (!certificate)
     return certificate.takeError();
   problem.deviceBudget = certificate->smallestFeasible;
+  smallest = std::move(certificate->plan);
+  if (instance.budgetCounts == BudgetCounts::Peak)
+    return Error::success();
+  Expected<Packing> packing = packPlan(problem, *smallest);
+  if (!packing)
+    return packing.takeError();
+  problem.deviceBudget = packing->totalBytes;
   return Error::success();
+}
+
+namespace {
+struct Found {
+  Solution solution;
+  /// Where the budget bounds the arena.
+  std::optional<int64_t> arenaBytes;
+};
+} // namespace
+
+static Expected<Found> search(const Instance &instance,
+                              const PlanOptions &plan) {
+  const Problem &problem = instance.problem;
+  if (problem.deviceBudget && instance.budgetCounts == BudgetCounts::Arena) {
+    Expected<PackedSolution> packed =
+        solveWithinArena(problem, plan.planner, plan.solver);
+    if (!packed)
+      return packed.takeError();
+    return Found{std::move(packed->solution), packed->packing.totalBytes};
+  }
+  Expected<Solution> solution = solve(problem, plan.planner, plan.solver);
+  if (!solution)
+    return solution.takeError();
+  return Found{std::move(*solution), std::nullopt};
 }
 
 /// What shows that a budget is feasible is a plan for it, if a search finds
 /// none.
-static Expected<Solution> findPlan(const Problem &problem,
-                                   const PlanOptions &plan) {
-  Expected<Solution> solution = solve(problem, plan.planner, plan.solver);
-  if (solution)
-    return solution;
-  std::optional<Plan> smallest;
+static Expected<Found> findPlan(const Instance &instance,
+                                const PlanOptions &plan,
+                                std::optional<Plan> smallest) {
+  Expected<Found> found = search(instance, plan);
+  if (found)
+    return found;
+  const std::optional<int64_t> &budget = instance.problem.deviceBudget;
+  bool countsArena = instance.budgetCounts == BudgetCounts::Arena;
   Error rest = handleErrors(
-      solution.takeError(),
+      found.takeError(),
       [&](std::unique_ptr<InfeasibleBudgetError> error) -> Error {
-        const FeasibilityCertificate *found = error->getCertificate();
-        if (plan.planner != "auto" || !found || !problem.deviceBudget ||
-            found->smallestFeasible > *problem.deviceBudget)
-          return Error(std::move(error));
-        smallest = found->plan;
-        return Error::success();
+        const FeasibilityCertificate *certificate = error->getCertificate();
+        bool fits = certificate && budget && !countsArena &&
+                    certificate->smallestFeasible <= *budget;
+        if (plan.planner == "auto" && fits)
+          smallest = certificate->plan;
+        return smallest ? Error::success() : Error(std::move(error));
       });
   if (rest)
     return std::move(rest);
-  return evaluatePlan(problem, std::move(*smallest), "smallest");
+  Expected<Solution> solution =
+      evaluatePlan(instance.problem, std::move(*smallest), "smallest");
+  if (!solution)
+    return solution.takeError();
+  // With the smallest arena, the budget is that of this plan.
+  return Found{std::move(*solution), countsArena ? budget : std::nullopt};
 }
 
 static Expected<json::Value> planInstance(StringRef text,
@@ -84,15 +124,18 @@ static Expected<json::Value> planInstance(StringRef text,
   Expected<int64_t> saveAllPeak = findSaveAllPeak(instance->problem);
   if (!saveAllPeak)
     return saveAllPeak.takeError();
-  if (Error error = setLimits(plan, *saveAllPeak, instance->problem))
+  std::optional<Plan> smallest;
+  if (Error error = setLimits(plan, *saveAllPeak, *instance, smallest))
     return std::move(error);
-  Expected<Solution> solution = findPlan(instance->problem, plan);
-  if (!solution)
-    return solution.takeError();
-  json::Value schedule = planning::toJson(*instance, solution->plan);
+  Expected<Found> found = findPlan(*instance, plan, std::move(smallest));
+  if (!found)
+    return found.takeError();
+  json::Value schedule = planning::toJson(*instance, found->solution.plan);
   json::Object &object = *schedule.getAsObject();
   object["schema"] = "remat.instance-plan/1";
-  object["peak_bytes"] = solution->peakBytes;
+  object["peak_bytes"] = found->solution.peakBytes;
+  if (found->arenaBytes)
+    object["arena_bytes"] = *found->arenaBytes;
   object["save_all_peak_bytes"] = *saveAllPeak;
   if (instance->problem.deviceBudget)
     object["budget_bytes"] = *instance->problem.deviceBudget;

@@ -9,6 +9,8 @@
 // that much more workspace, and the planner is asked again. So room is left
 // free only where packing needs it, and the plan stays as it is elsewhere. What
 // is too little grows; what is enough is halved back towards what was not.
+// Where no plan is there to begin with, smaller budgets have one: as much
+// smaller as the packing is too large.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,12 +55,15 @@ private:
   Expected<Solution> request(const Problem &asked, double share,
                              const Plan *start);
   Expected<bool> offer(Solution solution);
-  Expected<bool> keep(Solution solution, ArrayRef<LiveRange> ranges,
-                      const PackingOptions &packing);
+  void take(Solution solution, Packing packed);
+  void report(const Progress &progress);
+  Expected<bool> offerNext(double share);
   void collectOverhang(const Plan &plan, ArrayRef<LiveRange> ranges,
                        const Packing &packing);
+  Error tighten();
   Error searchWithReserves();
   Error offerSmallest();
+  void raiseBound(const Solution &solution);
   Expected<PackedSolution> finish();
 
   const Problem &problem;
@@ -72,10 +77,17 @@ private:
   /// By how much the last packing stuck out while each op ran.
   Reserve overhang;
   std::optional<PackedSolution> best;
+  /// The last plan for the problem itself.
+  std::optional<Plan> last;
+  int64_t lastArena = 0;
   int64_t smallestArena = std::numeric_limits<int64_t>::max();
+  /// How small the peak can get; if nothing else fits.
+  std::shared_ptr<FeasibilityCertificate> certificate;
   /// What is proven of the problem, not of one with reserves.
   int64_t bound = 0;
   std::string proof;
+  /// Whether the last plan for the problem itself is proven optimal.
+  bool isOptimal = false;
   bool cutShort = false;
 };
 } // namespace
@@ -86,12 +98,17 @@ Expected<Solution> ArenaPlanner::request(const Problem &asked, double share,
                                          const Plan *start) {
   SolverOptions part = options;
   part.effort *= share;
+  // The whole of it is for a request that there is nothing else for.
+  part.overdraft *= share;
   if (options.timeLimitSeconds)
     part.timeLimitSeconds =
         std::min(*options.timeLimitSeconds * share,
                  secondsLeft() * ArenaTuning::planningShare);
-  part.start = start;
+  part.start = start ? start : options.start;
   part.explainInfeasible = false;
+  part.onProgress = nullptr;
+  if (options.onProgress && &asked == &problem)
+    part.onProgress = [this](const Progress &progress) { report(progress); };
   Expected<Solution> solution = solve(asked, solver, part);
   if (solution)
     cutShort |= solution->cutShort;
@@ -109,22 +126,36 @@ Expected<bool> ArenaPlanner::offer(Solution solution) {
   packing.maxWork = ArenaTuning::packingWork;
   if (options.timeLimitSeconds)
     packing.deadline = after(secondsLeft() * ArenaTuning::packingShare);
-  return keep(std::move(solution), *ranges, packing);
-}
-
-Expected<bool> ArenaPlanner::keep(Solution solution, ArrayRef<LiveRange> ranges,
-                                  const PackingOptions &packing) {
-  Packing packed = packLiveRanges(ranges, packing);
-  smallestArena = std::min(smallestArena, packed.totalBytes);
-  if (packed.totalBytes > budget) {
-    collectOverhang(solution.plan, ranges, packed);
+  Packing packed = packLiveRanges(*ranges, packing);
+  if (std::optional<std::string> fault = findPackingFault(*ranges, packed))
+    return createStringError("internal error: " + *fault);
+  lastArena = packed.totalBytes;
+  smallestArena = std::min(smallestArena, lastArena);
+  if (lastArena > budget) {
+    collectOverhang(solution.plan, *ranges, packed);
     return false;
   }
-  if (best && best->solution.time <= solution.time)
-    return true;
+  overhang.clear();
+  if (!best || solution.time < best->solution.time)
+    take(std::move(solution), std::move(packed));
+  return true;
+}
+
+/// The best plan so far.
+void ArenaPlanner::take(Solution solution, Packing packed) {
   solution.secondsToBest = watch.seconds();
   best = PackedSolution{std::move(solution), std::move(packed)};
-  return true;
+  report({});
+}
+
+/// Of plans that may not fit, nobody hears; of bounds, everybody does.
+void ArenaPlanner::report(const Progress &progress) {
+  if (!options.onProgress || !best)
+    return;
+  const Solution &found = best->solution;
+  bound = std::max(bound, progress.lowerBound);
+  options.onProgress({solver, watch.seconds(), found.time, found.peakBytes,
+                      std::min(bound, found.time), problem.baseCost()});
 }
 
 void ArenaPlanner::collectOverhang(const Plan &plan, ArrayRef<LiveRange> ranges,
@@ -138,6 +169,29 @@ void ArenaPlanner::collectOverhang(const Plan &plan, ArrayRef<LiveRange> ranges,
   for (auto [at, action] : enumerate(plan.actions))
     if (actsOnOp(action.kind))
       overhang[action.id] = std::max(overhang[action.id], above[at]);
+}
+
+/// A first plan that fits, for budgets that come down.
+Error ArenaPlanner::tighten() {
+  Problem tighter = problem;
+  int64_t &asked = *tighter.deviceBudget;
+  for (unsigned i = 0; i < ArenaTuning::tightenings && !best && !isOver();
+       ++i) {
+    double ratio = double(budget) / double(lastArena);
+    asked = std::min(asked - 1, int64_t(double(asked) * ratio));
+    Expected<Solution> solution =
+        request(tighter, ArenaTuning::quickShare, last ? &*last : nullptr);
+    if (!solution)
+      return handleErrors(solution.takeError(),
+                          [](const InfeasibleBudgetError &) {});
+    Expected<Solution> real =
+        evaluatePlan(problem, std::move(solution->plan), solution->solver);
+    if (!real)
+      return real.takeError();
+    if (Error error = offer(std::move(*real)).takeError())
+      return error;
+  }
+  return Error::success();
 }
 
 /// Rounds of reserving, planning and packing.
@@ -191,27 +245,31 @@ Error ArenaPlanner::searchWithReserves() {
 /// way for every budget: without a clock, what holds one budget holds all
 /// larger ones.
 Error ArenaPlanner::offerSmallest() {
-  SolverOptions last = options;
+  SolverOptions rest = options;
   if (options.timeLimitSeconds)
-    last.timeLimitSeconds = secondsLeft();
-  Expected<FeasibilityCertificate> certificate =
-      smallestFeasibleBudget(problem, last);
-  if (!certificate)
-    return certificate.takeError();
-  Problem unbounded = problem;
-  unbounded.deviceBudget.reset();
-  Expected<Solution> lowest =
-      evaluatePlan(unbounded, std::move(certificate->plan), solver);
-  if (!lowest)
-    return lowest.takeError();
-  Expected<std::vector<LiveRange>> ranges =
-      findLiveRanges(problem, lowest->plan);
-  if (!ranges)
-    return ranges.takeError();
+    rest.timeLimitSeconds = secondsLeft();
+  Expected<FeasibilityCertificate> found =
+      smallestFeasibleBudget(problem, rest);
+  if (!found)
+    return found.takeError();
+  certificate = std::make_shared<FeasibilityCertificate>(std::move(*found));
   PackingOptions packing;
   if (options.timeLimitSeconds)
     packing.deadline = after(secondsLeft());
-  return keep(std::move(*lowest), *ranges, packing).takeError();
+  Expected<Packing> packed = packPlan(problem, certificate->plan, packing);
+  if (!packed)
+    return packed.takeError();
+  certificate->arenaBytes = packed->totalBytes;
+  smallestArena = std::min(smallestArena, packed->totalBytes);
+  // Other algorithms are asked for what they can do.
+  if (solver != "auto" || packed->totalBytes > budget)
+    return Error::success();
+  Expected<Solution> lowest =
+      evaluatePlan(problem, certificate->plan, "smallest");
+  if (!lowest)
+    return lowest.takeError();
+  take(std::move(*lowest), std::move(*packed));
+  return Error::success();
 }
 
 /// The best plan; that with the lowest peak if there is none.
@@ -221,8 +279,7 @@ Expected<PackedSolution> ArenaPlanner::finish() {
       return std::move(error);
   if (!best)
     return make_error<InfeasibleBudgetError>(
-        budget, smallestArena,
-        "no plan was found whose copies can be packed into the budget");
+        budget, smallestArena, certificate->describe(problem), certificate);
   Solution &solution = best->solution;
   solution.lowerBound = std::clamp(bound, solution.lowerBound, solution.time);
   solution.proof = proof;
@@ -231,38 +288,60 @@ Expected<PackedSolution> ArenaPlanner::finish() {
   return std::move(*best);
 }
 
-Expected<PackedSolution> ArenaPlanner::run() {
-  Expected<Solution> first = request(problem, ArenaTuning::firstShare, nullptr);
-  if (!first && !first.errorIsA<InfeasibleBudgetError>())
-    return first.takeError();
-  if (!first) {
-    consumeError(first.takeError());
-    return finish();
+void ArenaPlanner::raiseBound(const Solution &solution) {
+  isOptimal = solution.optimal();
+  if (solution.lowerBound <= bound)
+    return;
+  bound = solution.lowerBound;
+  proof = solution.proof;
+}
+
+/// A plan for the problem itself, from the last one on. Whether it fits; no
+/// plan is none that does.
+Expected<bool> ArenaPlanner::offerNext(double share) {
+  Expected<Solution> solution =
+      request(problem, share, last ? &*last : nullptr);
+  if (!solution) {
+    if (!solution.errorIsA<InfeasibleBudgetError>())
+      return solution.takeError();
+    consumeError(solution.takeError());
+    return false;
   }
-  bound = first->lowerBound;
-  proof = first->proof;
-  bool isOptimal = first->optimal();
-  Expected<bool> fits = offer(std::move(*first));
-  if (!fits)
-    return fits.takeError();
-  if (*fits && !isOptimal && !isOver()) {
-    // The rest of the effort is for this plan.
-    Expected<Solution> second =
-        request(problem, 1 - ArenaTuning::firstShare, &best->solution.plan);
-    if (!second)
-      return second.takeError();
-    bound = std::max(bound, second->lowerBound);
-    proof = bound == second->lowerBound ? second->proof : proof;
-    if (second->time < best->solution.time)
-      if (Error error = offer(std::move(*second)).takeError())
-        return std::move(error);
-    if (!overhang.empty() && !isOver())
-      if (Error error = searchWithReserves())
-        return std::move(error);
-  } else if (!*fits) {
-    if (Error error = searchWithReserves())
+  raiseBound(*solution);
+  last = solution->plan;
+  return offer(std::move(*solution));
+}
+
+Expected<PackedSolution> ArenaPlanner::run() {
+  // A first plan is there soon, however long the search is.
+  if (solver == "auto" || options.timeLimitSeconds) {
+    double longest =
+        options.timeLimitSeconds ? *options.timeLimitSeconds : options.effort;
+    double share = std::min(ArenaTuning::quickShare,
+                            ArenaTuning::quickSeconds / std::max(longest, 1.0));
+    if (Error error = offerNext(share).takeError())
       return std::move(error);
   }
+  // Where the plan fits, the rest of the effort is for it.
+  for (double share : {ArenaTuning::firstShare, ArenaTuning::fittingShare}) {
+    if ((best && isOptimal) || isOver())
+      return finish();
+    Expected<bool> fits = offerNext(share);
+    if (!fits)
+      return fits.takeError();
+    if (!*fits && last)
+      break;
+  }
+  if (overhang.empty())
+    return finish();
+  Reserve wanted = overhang;
+  if (!best)
+    if (Error error = tighten())
+      return std::move(error);
+  overhang = std::move(wanted);
+  if (!isOver())
+    if (Error error = searchWithReserves())
+      return std::move(error);
   return finish();
 }
 

@@ -9,7 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Planning/Frontier.h"
+#include "SearchTuning.h"
 #include "Solution.h"
+#include "remat/Planning/PlanPacking.h"
 #include "remat/Planning/Releases.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -44,14 +46,21 @@ public:
 private:
   Error addEnds();
   Error plan(int64_t budget, size_t budgetsLeft);
-  void add(int64_t budget, Solution solution);
+  Expected<FrontierPoint> solveWithin(int64_t budget,
+                                      const SolverOptions &search);
+  Expected<int64_t> add(std::optional<int64_t> budget, FrontierPoint found);
+  Expected<FrontierPoint> pack(FrontierPoint point) const;
+  /// The bytes of a plan that budgets bound.
+  static int64_t countBytes(const FrontierPoint &point) {
+    return point.arenaBytes.value_or(point.solution.peakBytes);
+  }
   bool isOver() const {
     return options.search.isInterrupted() ||
            (options.search.timeLimitSeconds &&
             watch.seconds() >= *options.search.timeLimitSeconds);
   }
   /// The best plan of the pool within the budget; null if none fits.
-  const Solution *best(int64_t budget) const;
+  const FrontierPoint *best(int64_t budget) const;
   /// No plan within the budget takes less time.
   int64_t lowerBound(int64_t budget) const;
 
@@ -70,7 +79,6 @@ Error FrontierSweep::addEnds() {
   Expected<Solution> saveAll = solve(problem, "save-all", options.search);
   if (!saveAll)
     return saveAll.takeError();
-  largest = saveAll->peakBytes;
   SolverOptions search = options.search;
   if (search.timeLimitSeconds)
     *search.timeLimitSeconds /= double(options.points);
@@ -82,35 +90,65 @@ Error FrontierSweep::addEnds() {
       evaluatePlan(problem, std::move(certificate->plan), "smallest");
   if (!tightest)
     return tightest.takeError();
-  smallest = std::min(tightest->peakBytes, largest);
   // Neither says anything of other plans than that all ops run.
-  add(tightest->peakBytes, std::move(*tightest));
-  add(largest, std::move(*saveAll));
+  if (Error error =
+          add(std::nullopt, {0, std::move(*tightest)}).moveInto(smallest))
+    return error;
+  if (Error error =
+          add(std::nullopt, {0, std::move(*saveAll)}).moveInto(largest))
+    return error;
+  smallest = std::min(smallest, largest);
   return Error::success();
 }
 
-/// Adds what was found for `budget`. Without its releases it may fit less.
-void FrontierSweep::add(int64_t budget, Solution solution) {
+/// Where the arena counts, that of a point without one.
+Expected<FrontierPoint> FrontierSweep::pack(FrontierPoint point) const {
+  if (!options.countsArena || point.arenaBytes)
+    return point;
+  PackingOptions packing;
+  packing.maxWork = ArenaTuning::packingWork;
+  Expected<Packing> packed = packPlan(problem, point.solution.plan, packing);
+  if (!packed)
+    return packed.takeError();
+  point.arenaBytes = packed->totalBytes;
+  return point;
+}
+
+/// Adds what was found for `budget`, or for any that it fits. Without its
+/// releases it may fit less. Returns the bytes that it takes.
+Expected<int64_t> FrontierSweep::add(std::optional<int64_t> budget,
+                                     FrontierPoint found) {
+  Expected<FrontierPoint> point = pack(std::move(found));
+  if (!point)
+    return point.takeError();
+  const Solution &solution = point->solution;
   if (countReleases(solution.plan) > 0) {
     Expected<Solution> bare =
         evaluatePlan(problem, keepReleases(solution.plan, 0), solution.solver);
-    if (bare)
-      pool.push_back({0, std::move(*bare)});
-    else
+    if (bare) {
+      Expected<FrontierPoint> packed = pack({0, std::move(*bare)});
+      if (!packed)
+        return packed.takeError();
+      pool.push_back(std::move(*packed));
+    } else {
       consumeError(bare.takeError());
+    }
   }
-  pool.push_back({budget, std::move(solution)});
+  int64_t bytes = countBytes(*point);
+  point->budgetBytes = budget.value_or(bytes);
+  pool.push_back(std::move(*point));
+  return bytes;
 }
 
-const Solution *FrontierSweep::best(int64_t budget) const {
-  const Solution *best = nullptr;
-  auto key = [](const Solution &s) {
-    return std::make_tuple(s.time, s.peakBytes, s.cost);
+const FrontierPoint *FrontierSweep::best(int64_t budget) const {
+  const FrontierPoint *best = nullptr;
+  auto key = [](const FrontierPoint &point) {
+    return std::make_tuple(point.solution.time, countBytes(point),
+                           point.solution.cost);
   };
   for (const FrontierPoint &entry : pool)
-    if (entry.solution.peakBytes <= budget &&
-        (!best || key(entry.solution) <= key(*best)))
-      best = &entry.solution;
+    if (countBytes(entry) <= budget && (!best || key(entry) <= key(*best)))
+      best = &entry;
   return best;
 }
 
@@ -123,8 +161,8 @@ int64_t FrontierSweep::lowerBound(int64_t budget) const {
 }
 
 Error FrontierSweep::plan(int64_t budget, size_t budgetsLeft) {
-  const Solution *known = best(budget);
-  if (known && known->time == lowerBound(budget))
+  const FrontierPoint *known = best(budget);
+  if (known && known->solution.time == lowerBound(budget))
     return Error::success();
   // Even a search without any time left takes some.
   if (isOver()) {
@@ -139,17 +177,31 @@ Error FrontierSweep::plan(int64_t budget, size_t budgetsLeft) {
     search.timeLimitSeconds =
         std::max(0.0, *search.timeLimitSeconds - watch.seconds()) /
         double(budgetsLeft);
-  problem.deviceBudget = budget;
-  Expected<Solution> solution = solve(problem, options.solver, search);
-  problem.deviceBudget.reset();
-  if (solution) {
-    cutShort |= solution->cutShort;
-    add(budget, std::move(*solution));
-    return Error::success();
+  Expected<FrontierPoint> found = solveWithin(budget, search);
+  if (found) {
+    cutShort |= found->solution.cutShort;
+    return add(budget, std::move(*found)).takeError();
   }
   // A plan for a smaller budget may still turn up; the smallest one has one.
-  return handleErrors(solution.takeError(),
-                      [](const InfeasibleBudgetError &) {});
+  return handleErrors(found.takeError(), [](const InfeasibleBudgetError &) {});
+}
+
+Expected<FrontierPoint>
+FrontierSweep::solveWithin(int64_t budget, const SolverOptions &search) {
+  Problem bounded = problem;
+  bounded.deviceBudget = budget;
+  if (options.countsArena) {
+    Expected<PackedSolution> packed =
+        solveWithinArena(bounded, options.solver, search);
+    if (!packed)
+      return packed.takeError();
+    return FrontierPoint{budget, std::move(packed->solution),
+                         packed->packing.totalBytes};
+  }
+  Expected<Solution> solution = solve(bounded, options.solver, search);
+  if (!solution)
+    return solution.takeError();
+  return FrontierPoint{budget, std::move(*solution)};
 }
 
 Expected<Frontier> FrontierSweep::run() {
@@ -167,7 +219,8 @@ Expected<Frontier> FrontierSweep::run() {
   Frontier frontier;
   frontier.cutShort = cutShort;
   for (int64_t budget : budgets) {
-    frontier.points.push_back({budget, *best(budget)});
+    frontier.points.push_back(*best(budget));
+    frontier.points.back().budgetBytes = budget;
     Solution &solution = frontier.points.back().solution;
     // An algorithm's bound is about the plans that it considers.
     solution.lowerBound = std::min(

@@ -258,8 +258,27 @@ private:
     return Error::success();
   }
 
+  /// What is published gives the peak that its budgets are parts of.
+  Error readBudgetCounts() {
+    const json::Object *stats = root->getObject("stats");
+    if (stats && stats->get("no_remat_peak"))
+      instance.budgetCounts = BudgetCounts::Peak;
+    const json::Value *value = root->get("budget_counts");
+    if (!value)
+      return Error::success();
+    std::optional<BudgetCounts> counts =
+        parseBudgetCounts(value->getAsString().value_or(""));
+    if (!counts)
+      return fail("instance: expected 'budget_counts' to be \"arena\" or "
+                  "\"peak\"");
+    instance.budgetCounts = *counts;
+    return Error::success();
+  }
+
   Error readLimits() {
     Problem &problem = instance.problem;
+    if (Error error = readBudgetCounts())
+      return error;
     std::pair<StringRef, std::optional<int64_t> *> budgets[] = {
         {"budget", &problem.deviceBudget},
         {"host_budget", &problem.hostBudget}};

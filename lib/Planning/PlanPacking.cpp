@@ -35,3 +35,15 @@ remat::planning::findLiveRanges(const Problem &problem, const Plan &plan) {
   }
   return ranges;
 }
+
+Expected<Packing> remat::planning::packPlan(const Problem &problem,
+                                            const Plan &plan,
+                                            const PackingOptions &options) {
+  Expected<std::vector<LiveRange>> ranges = findLiveRanges(problem, plan);
+  if (!ranges)
+    return ranges.takeError();
+  Packing packing = packLiveRanges(*ranges, options);
+  if (std::optional<std::string> fault = findPackingFault(*ranges, packing))
+    return createStringError("internal error: " + *fault);
+  return packing;
+}

@@ -402,8 +402,14 @@ struct PackingTuning {
 
 /// Plans whose arena is within a budget (ArenaBudget.cpp).
 struct ArenaTuning {
-  /// Share of the first plan, and of each that leaves room free.
-  static constexpr double firstShare = 0.35, roundShare = 0.06;
+  /// Shares of a plan that is there soon, of the first that is searched for, of
+  /// going on with one that fits, and of each that leaves room free.
+  static constexpr double quickShare = 0.02, firstShare = 0.33,
+                          fittingShare = 0.65, roundShare = 0.06;
+  /// Seconds, or units of effort, that the first of these takes at most.
+  static constexpr double quickSeconds = 0.5;
+  /// Smaller budgets that are tried where nothing fits.
+  static constexpr unsigned tightenings = 6;
   /// Rounds where no clock ends them.
   static constexpr unsigned effortRounds = 10, mostRounds = 1000;
   /// Of the time that is left, what one plan and one packing may take.

@@ -29,7 +29,18 @@ static Error fail(const Twine &message) {
 
 /// Nodes are written per value, with the op's fields on its first result; ops
 /// without a result get ids behind all values.
-json::Value toJson(const Problem &problem) {
+StringRef stringify(BudgetCounts counts) {
+  return counts == BudgetCounts::Arena ? "arena" : "peak";
+}
+
+std::optional<BudgetCounts> parseBudgetCounts(StringRef text) {
+  for (BudgetCounts counts : {BudgetCounts::Arena, BudgetCounts::Peak})
+    if (text == stringify(counts))
+      return counts;
+  return std::nullopt;
+}
+
+json::Value toJson(const Problem &problem, BudgetCounts counts) {
   json::Array nodes, edges, outputs, inputs, order;
   std::vector<int64_t> nodeOf;
   int64_t nextId = problem.values.size();
@@ -107,6 +118,8 @@ json::Value toJson(const Problem &problem) {
     object["inputs"] = std::move(inputs);
   if (problem.deviceBudget)
     object["budget"] = *problem.deviceBudget;
+  if (counts != BudgetCounts::Arena)
+    object["budget_counts"] = stringify(counts);
   if (problem.hostBudget)
     object["host_budget"] = *problem.hostBudget;
   json::Array regions;

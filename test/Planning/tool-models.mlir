@@ -6,7 +6,7 @@
 // RUN: remat-plan %models/mlp_tiny.mlir --manifest=%models/mlp_tiny.json --budget=min --instance=%t.instance -o %t.schedule | FileCheck %s --check-prefix=MODEL
 // MODEL: main: planned peak [[PEAK:[0-9]+]] bytes of [[PEAK]] budget, arena [[PEAK]], [[PEAK]] without rematerialization
 // RUN: remat-plan %t.instance --budget=100%% | FileCheck %s --check-prefix=INSTANCE
-// INSTANCE: main: planned peak [[PEAK:[0-9]+]] bytes of [[PEAK]] budget, [[PEAK]] without rematerialization; extra time +0.00% (bound +0.00%), extra work +0.00%
+// INSTANCE: main: planned peak [[PEAK:[0-9]+]] bytes of [[PEAK]] budget, arena [[PEAK]], [[PEAK]] without rematerialization; extra time +0.00% (bound +0.00%), extra work +0.00%
 // RUN: %python -c "import json, sys; s, i = (json.load(open(f)) for f in sys.argv[1:]); assert s['sequence'] == i['order'] and i.get('budget') is None" %t.schedule %t.instance
 
 // RUN: remat-plan %s --budget=256 --explain | FileCheck %s

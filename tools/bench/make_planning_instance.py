@@ -20,7 +20,8 @@ chain         f_1 ... f_k, b_k ... b_1 with b_i reading b_(i+1), f_i and f_(i-1)
 layered       a random layered graph without phases: OPS ops in layers, edges mostly to the next ones, DEGREE per op on
               average; random sizes and costs
 
-The file follows the schema of docs/planning.md, with "stats" {n, m, no_remat_peak, base_cost, structural_min}.
+The file follows the schema of docs/planning.md, with "stats" {n, m, no_remat_peak, base_cost, structural_min}. Budgets
+count the arena.
 """
 import functools, json, random, sys
 
@@ -288,8 +289,8 @@ def main():
     stats = statistics(graph)
     name = words[2].rsplit("/", 1)[-1].removesuffix(".json")
     with open(words[2], "w") as file:
-        json.dump({"name": name, "source": "generated: " + " ".join(words[:2]), "nodes": graph.nodes,
-                   "edges": graph.edges, "outputs": graph.outputs, "stats": stats}, file)
+        json.dump({"name": name, "source": "generated: " + " ".join(words[:2]), "budget_counts": "arena",
+                   "nodes": graph.nodes, "edges": graph.edges, "outputs": graph.outputs, "stats": stats}, file)
     print(f"{name}: {stats['n']} ops, {stats['m']} edges, peak {stats['no_remat_peak']}")
 
 

@@ -27,8 +27,9 @@ tool = os.path.join(paths[0], "remat-plan")
 def plan(file, bandwidth, scratch):
     """The report; None if there is no plan."""
     report = os.path.join(scratch, "report.json")
-    command = [tool, file, f"--budget={options.get('budget', '60')}%", f"--link-bandwidth={bandwidth}",
-               "--planner=" + options.get("planner", "auto"), "--seed=" + options.get("seed", "1"), "--json=" + report]
+    command = [tool, file, f"--budget={options.get('budget', '60')}%", "--budget-counts=peak",
+               f"--link-bandwidth={bandwidth}", "--planner=" + options.get("planner", "auto"),
+               "--seed=" + options.get("seed", "1"), "--json=" + report]
     command.append("--time-limit=" + options["time-limit"] if "time-limit" in options
                    else "--effort=" + options.get("effort", "1"))
     process = subprocess.run(command, capture_output=True, text=True)

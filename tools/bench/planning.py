@@ -3,12 +3,13 @@
 
 usage: planning.py BIN INSTANCE_DIR [--baselines=FILE] [--evaluate=EVALUATE.py] [--budgets=90,80,60,50,40,30]
                    [--planners=auto] [--time-limit=5] [--large-time-limit=10] [--reorder[=both]] [--threads=1] [--seed=1]
-                   [--only=SUBSTRING,...] [--jobs=1] [--json=FILE]
+                   [--only=SUBSTRING,...] [--jobs=1] [--json=FILE] [--budget-counts=peak|arena]
 
 BIN is the folder with remat-plan. A budget is a percentage of the instance's peak without rematerialization, `min`, or
 bytes with `B` behind; `--budgets=baseline` takes those of the baselines file. Instances above 1200 ops get the large
 time limit; `--time-limit=none` leaves the planner to its own deterministic effort. `--reorder` plans in free order,
-`--reorder=both` in both orders and checks that free order is never worse.
+`--reorder=both` in both orders and checks that free order is never worse. Budgets bound the peak, as in the literature,
+or with `--budget-counts=arena` the arena that the copies of a plan are packed into; one that is too large is an error.
 
 EVALUATE.py is called as `EVALUATE.py INSTANCE SCHEDULE --budget N --json` and must print `valid`, `peak` and
 `tdi_percent`; exit status 0 is a valid schedule within the budget. The baselines file holds a list `best_known` of
@@ -29,7 +30,7 @@ EQUAL_POINTS, BETTER_POINTS, FAR_RATIO = 0.005, 1e-4, 1.03
 paths = [a for a in sys.argv[1:] if not a.startswith("--")]
 options = dict((a[2:].split("=", 1) + [""])[:2] for a in sys.argv[1:] if a.startswith("--"))
 KNOWN_OPTIONS = {"baselines", "evaluate", "budgets", "planners", "time-limit", "large-time-limit", "reorder", "threads",
-                 "seed", "only", "jobs", "json"}
+                 "seed", "only", "jobs", "json", "budget-counts"}
 if len(paths) != 2 or set(options) - KNOWN_OPTIONS:
     sys.exit(__doc__)
 tool, folder = os.path.join(paths[0], "remat-plan"), paths[1]
@@ -75,8 +76,9 @@ def plan(case):
     with tempfile.TemporaryDirectory() as scratch:
         schedule, report = os.path.join(scratch, "schedule.json"), os.path.join(scratch, "report.json")
         command = [tool, case["file"], "--budget=" + budget_option(instance, case["budget"]),
-                   "--planner=" + case["planner"], "--threads=" + options.get("threads", "1"),
-                   "--seed=" + options.get("seed", "1"), "-o", schedule, "--json=" + report]
+                   "--budget-counts=" + options.get("budget-counts", "peak"), "--planner=" + case["planner"],
+                   "--threads=" + options.get("threads", "1"), "--seed=" + options.get("seed", "1"), "-o", schedule,
+                   "--json=" + report]
         if limit != "none":
             command.append("--time-limit=" + limit)
         if case["reorder"]:
@@ -95,6 +97,9 @@ def evaluate(row, schedule):
     """Fills in `tdi` and `peak`, from the evaluator if there is one; a disagreement is an error."""
     report = row["report"]
     row["tdi"], row["peak"] = report.get("tdi_percent"), report.get("peak_bytes")
+    budget = report.get("budget_bytes")
+    if report["budget_counts"] == "arena" and budget is not None and report["arena_bytes"] > budget:
+        row["error"] = f"the arena takes {report['arena_bytes']} bytes of {budget}"
     if "evaluate" not in options:
         return
     command = [sys.executable, options["evaluate"], row["file"], schedule, "--json"]

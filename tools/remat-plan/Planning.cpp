@@ -92,9 +92,6 @@ static Error setBudget(const PlanOptions &plan, const SolverOptions &search,
 /// Addresses for the copies of a plan, as good as the time that is left allows.
 static Expected<Packing> packPlan(const Problem &problem, const Plan &plan,
                                   std::optional<double> secondsLeft) {
-  Expected<std::vector<LiveRange>> ranges = findLiveRanges(problem, plan);
-  if (!ranges)
-    return ranges.takeError();
   PackingOptions options;
   // All of the work takes about a second.
   if (PlanWatch::isInterrupted())
@@ -102,10 +99,7 @@ static Expected<Packing> packPlan(const Problem &problem, const Plan &plan,
   else if (secondsLeft)
     options.maxWork = static_cast<int64_t>(double(options.maxWork) *
                                            std::min(*secondsLeft, 1.0));
-  Packing packing = packLiveRanges(*ranges, options);
-  if (std::optional<std::string> fault = findPackingFault(*ranges, packing))
-    return makeError("internal error: " + *fault);
-  return packing;
+  return planning::packPlan(problem, plan, options);
 }
 
 static Error packSolution(std::optional<double> secondsLeft, Outcome &outcome) {
@@ -124,7 +118,8 @@ static Error findPackedSolution(const PlanOptions &plan,
         packPlan(problem, smallest, search.timeLimitSeconds);
     if (!packing)
       return packing.takeError();
-    problem.deviceBudget = outcome.smallestFeasible = packing->totalBytes;
+    problem.deviceBudget = outcome.smallestFeasible =
+        outcome.certificate->arenaBytes = packing->totalBytes;
     Expected<Solution> solution = evaluatePlan(problem, smallest, "smallest");
     if (!solution)
       return solution.takeError();
@@ -134,13 +129,6 @@ static Error findPackedSolution(const PlanOptions &plan,
   Expected<PackedSolution> found =
       solveWithinArena(problem, plan.planner, search);
   if (found) {
-    Expected<std::vector<LiveRange>> ranges =
-        findLiveRanges(problem, found->solution.plan);
-    if (!ranges)
-      return ranges.takeError();
-    if (std::optional<std::string> fault =
-            findPackingFault(*ranges, found->packing))
-      return makeError("internal error: " + *fault);
     outcome.cutShort = found->solution.cutShort;
     outcome.solution = std::move(found->solution);
     outcome.packing = std::move(found->packing);
@@ -152,6 +140,8 @@ static Error findPackedSolution(const PlanOptions &plan,
         // With the smallest budget there is a plan already.
         if (outcome.solution)
           return;
+        if (const FeasibilityCertificate *certificate = error.getCertificate())
+          outcome.certificate = *certificate;
         if (error.getSmallestFeasible() != 0)
           outcome.smallestFeasible = error.getSmallestFeasible();
         outcome.evidence = error.getEvidence();
@@ -199,8 +189,7 @@ static Error findSolution(const PlanOptions &plan, const SolverOptions &search,
 
 Expected<Outcome> plan::planInstance(Instance instance,
                                      const PlanOptions &options,
-                                     const PlanFlags &flags,
-                                     BudgetCounts counts, bool packs) {
+                                     const PlanFlags &flags, bool packs) {
   Outcome outcome;
   outcome.instance = std::move(instance);
   const Problem &problem = outcome.instance.problem;
@@ -220,10 +209,8 @@ Expected<Outcome> plan::planInstance(Instance instance,
   // What shows how small the budget can get finds no good plan.
   if (Error error = setBudget(options, limit.give(search, share / 2), outcome))
     return std::move(error);
-  outcome.boundsArena = counts == BudgetCounts::Arena && problem.deviceBudget;
-  if (outcome.boundsArena && flags.wantsFrontier())
-    return makeError("'--frontier' has no effect: that of an instance is of "
-                     "peaks, and the budget counts the arena");
+  bool countsArena = outcome.instance.budgetCounts == BudgetCounts::Arena;
+  outcome.boundsArena = countsArena && problem.deviceBudget;
   if (Error error =
           outcome.boundsArena
               ? findPackedSolution(options, limit.give(search, share), outcome)
@@ -234,7 +221,7 @@ Expected<Outcome> plan::planInstance(Instance instance,
       watch.getFirstPlanSeconds().value_or(outcome.seconds);
 
   if (flags.wantsFrontier()) {
-    FrontierOptions frontier{options.planner, flags.getPoints(),
+    FrontierOptions frontier{options.planner, flags.getPoints(), countsArena,
                              limit.give(search)};
     frontier.search.onProgress = nullptr;
     Expected<Frontier> computed = planning::computeFrontier(problem, frontier);

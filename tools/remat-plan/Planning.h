@@ -12,18 +12,13 @@
 
 namespace remat::plan {
 
-/// What the budget of an instance bounds: the bytes of the arena that its plan
-/// is packed into, or those that are live together. A model's bounds the arena.
-enum class BudgetCounts { Arena, Peak };
-
 /// Everything that was asked for of an instance, or of a model's step. That
 /// there is no plan is an outcome, not an error. A time limit is for all of it.
-/// Where the budget counts the peak, an instance's plan gets addresses only if
+/// Where the instance's budget counts the peak, its plan gets addresses only if
 /// `packs`: they take about a second.
 llvm::Expected<Outcome> planInstance(planning::Instance instance,
                                      const PlanOptions &options,
-                                     const tools::PlanFlags &flags,
-                                     BudgetCounts counts, bool packs);
+                                     const tools::PlanFlags &flags, bool packs);
 /// `keepsFrontierPlans` is for reports.
 llvm::Expected<Outcome> planModel(GraphOp graph, const PlanOptions &options,
                                   const tools::PlanFlags &flags,

@@ -63,6 +63,7 @@ json::Value plan::toJson(const Outcome &outcome) {
                       {"requested_budget", outcome.requestedBudget},
                       {"ops", int64_t(problem.ops.size())},
                       {"budget_bytes", problem.deviceBudget},
+                      {"budget_counts", stringify(instance.budgetCounts)},
                       {"save_all_peak_bytes", outcome.saveAllPeak},
                       {"base_cost", problem.baseCost()},
                       {"seconds", outcome.seconds},
@@ -72,7 +73,8 @@ json::Value plan::toJson(const Outcome &outcome) {
     object["feasible"] = true;
   else if (outcome.certificate && problem.deviceBudget)
     object["feasible"] =
-        outcome.certificate->smallestFeasible <= *problem.deviceBudget;
+        outcome.certificate->arenaBytes.value_or(
+            outcome.certificate->smallestFeasible) <= *problem.deviceBudget;
   if (outcome.solution) {
     addSolution(object, *outcome.solution);
     object["first_plan_seconds"] = outcome.firstPlanSeconds;

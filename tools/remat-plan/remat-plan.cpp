@@ -59,13 +59,14 @@ struct Options {
       cl::desc("Which arguments of a model are parameters: these are "
                "differentiated with respect to")};
   tools::ChoiceFlag<BudgetCounts> budgetCounts{
-      "budget-counts", cl::init(BudgetCounts::Peak), cl::cat(category),
-      cl::desc("What the budget of an instance bounds; that of a model is its "
-               "arena"),
+      "budget-counts", cl::init(BudgetCounts::Arena), cl::cat(category),
+      cl::desc("What the budget of an instance bounds, if not what it says "
+               "itself;\nthat of a model is its arena"),
       cl::values(clEnumValN(BudgetCounts::Arena, "arena",
-                            "what its copies are packed into"),
+                            "what its copies are packed into (default)"),
                  clEnumValN(BudgetCounts::Peak, "peak",
-                            "the bytes that live together (default)"))};
+                            "the bytes that live together (default where "
+                            "'stats' has a peak)"))};
   cl::opt<std::string> scheduleFile{
       "o", cl::cat(category), cl::value_desc("file"),
       cl::desc("Write the schedule, as JSON; that of a "
@@ -128,7 +129,8 @@ static Error writeOutputs(const Outcome &outcome) {
     // The budget of a model bounds another number.
     if (outcome.isModel)
       problem.deviceBudget.reset();
-    if (Error error = add(options().instanceFile, toJson(problem)))
+    BudgetCounts counts = outcome.instance.budgetCounts;
+    if (Error error = add(options().instanceFile, toJson(problem, counts)))
       return error;
   }
   if (!outcome.plans.empty())
@@ -237,8 +239,10 @@ static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
   if (isDescribed)
     return makeError("'--" + view +
                      "' has no effect: the input is an instance, no model");
-  return planInstance(std::move(std::get<Instance>(input)), plan,
-                      options().plan, options().budgetCounts,
+  Instance instance = std::move(std::get<Instance>(input));
+  if (options().budgetCounts.getNumOccurrences() > 0)
+    instance.budgetCounts = options().budgetCounts;
+  return planInstance(std::move(instance), plan, options().plan,
                       /*packs=*/!options().reportFile.empty());
 }
 

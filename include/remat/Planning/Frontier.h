@@ -22,6 +22,9 @@ struct FrontierOptions {
   std::string solver = "auto";
   /// How many budgets, both ends included; at least 2.
   unsigned points = 20;
+  /// Whether budgets bound the arena that a plan's copies are packed into, not
+  /// its peak.
+  bool countsArena = false;
   /// How to search. Each budget gets the whole effort; the time limit is for
   /// all budgets together.
   SolverOptions search;
@@ -37,7 +40,7 @@ struct FrontierPoint {
 
 /// Budgets at equal distances from the smallest feasible one to the peak of the
 /// save-all plan, ascending. As the budget grows, the peak never falls and the
-/// time never rises.
+/// time never rises. Where budgets bound the arena, it stands for the peak.
 struct Frontier {
   std::vector<FrontierPoint> points;
   /// Whether the clock or an interrupt ended a search.

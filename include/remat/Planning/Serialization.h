@@ -19,7 +19,8 @@
 // A node is an op with one result. Three optional fields of a node cover the
 // rest: "result_of": id makes it a further result of that node's op;
 // "view_of": id makes it a view; "no_result": true makes it an op without a
-// result. Limits: "budget"?, "host_budget"?, "link_bytes_per_second"?.
+// result. Limits: "budget"?, "budget_counts"?, "host_budget"?,
+// "link_bytes_per_second"?.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +33,22 @@
 
 namespace remat::planning {
 
+/// What the device budget of an instance bounds: the bytes of the arena that
+/// the copies of a plan are packed into, or its peak, the bytes that are live
+/// together.
+enum class BudgetCounts { Arena, Peak };
+
+/// "arena" or "peak".
+llvm::StringRef stringify(BudgetCounts counts);
+std::optional<BudgetCounts> parseBudgetCounts(llvm::StringRef text);
+
 /// A problem and the node ids of its file.
 struct Instance {
   Problem problem;
+  /// As "budget_counts" says. Without that, a file whose "stats" have a
+  /// "no_remat_peak" speaks of peaks, as those that are published do; any other
+  /// speaks of the arena.
+  BudgetCounts budgetCounts = BudgetCounts::Arena;
   /// The node of each op (of its first result) and of each value.
   std::vector<int64_t> opNodes;
   std::vector<int64_t> valueNodes;
@@ -44,7 +58,8 @@ struct Instance {
 llvm::Expected<Instance> parseInstance(llvm::StringRef text);
 
 /// Writes a problem; values and ops get consecutive node ids.
-llvm::json::Value toJson(const Problem &problem);
+llvm::json::Value toJson(const Problem &problem,
+                         BudgetCounts counts = BudgetCounts::Arena);
 
 /// The problem with the node ids that it is written with.
 Instance makeInstance(Problem problem);

@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
   WATCHED(rematModuleGetReport(placed, options, tasks, 3, NULL, NULL, &json));
   check(json.size > 100000, "the report has the plans so far");
   rematBytesFree(&json);
-  rematOptionsSet(options, "budget", "80%");
+  rematOptionsSet(options, "budget", "95%");
   WATCHED(rematInstancePlan(options, instance, size, &json));
   rematBytesFree(&json);
 

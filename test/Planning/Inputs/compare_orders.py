@@ -2,7 +2,7 @@
 
 usage: compare_orders.py REMAT-PLAN NATURAL.json DEFERRED.json RATIO EFFORT [PERCENT]
 
-The peak of the second is at least RATIO times that of the first; with --reorder it is no larger than that, and a budget
+Budgets are peaks. The peak of the second is at least RATIO times that of the first; with --reorder it is no larger than that, and a budget
 as large takes no recomputation. With PERCENT of the first's peak as the budget, the second takes at most 1 % longer.
 """
 import json, subprocess, sys
@@ -12,7 +12,7 @@ program, natural, deferred, ratio, effort = sys.argv[1:6]
 
 def plan(instance, *options):
     report = instance + ".report"
-    subprocess.run([program, instance, f"--effort={effort}", "--json=" + report, *options], check=True)
+    subprocess.run([program, instance, f"--effort={effort}", "--budget-counts=peak", "--json=" + report, *options], check=True)
     with open(report) as file:
         return json.load(file)
 

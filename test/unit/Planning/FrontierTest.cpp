@@ -62,6 +62,29 @@ TEST(FrontierTest, IsMonotone) {
   }
 }
 
+TEST(FrontierTest, ArenasAreWithinBudgetsThatCountThem) {
+  unsigned larger = 0;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    Problem problem = randomProblem(seed, 60);
+    FrontierOptions options = makeOptions(4);
+    options.countsArena = true;
+    Frontier frontier = cantFail(computeFrontier(problem, options));
+    int64_t before = 0, time = std::numeric_limits<int64_t>::max();
+    for (const FrontierPoint &point : frontier.points) {
+      ASSERT_TRUE(point.arenaBytes);
+      EXPECT_LE(point.solution.peakBytes, *point.arenaBytes);
+      EXPECT_LE(*point.arenaBytes, point.budgetBytes);
+      EXPECT_GE(*point.arenaBytes, before);
+      EXPECT_LE(point.solution.time, time);
+      before = *point.arenaBytes;
+      time = point.solution.time;
+      larger += point.solution.peakBytes < before;
+    }
+  }
+  // Otherwise it would be the frontier of peaks.
+  EXPECT_GT(larger, 0u);
+}
+
 TEST(FrontierTest, PeaksOfFiftyBudgets) {
   // On a chain, on a random graph, and on a small one.
   Problem problems[] = {chain(25, 64), randomProblem(3, 50), chain(6)};
