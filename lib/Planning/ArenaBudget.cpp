@@ -77,6 +77,8 @@ private:
   /// By how much the last packing stuck out while each op ran.
   Reserve overhang;
   std::optional<PackedSolution> best;
+  /// Whether the best plan is one for a smaller budget.
+  bool wasTightened = false;
   /// The last plan for the problem itself.
   std::optional<Plan> last;
   int64_t lastArena = 0;
@@ -198,6 +200,9 @@ Error ArenaPlanner::tighten() {
 Error ArenaPlanner::searchWithReserves() {
   int64_t growth = 1;
   reserved = overhang;
+  // A plan for a smaller budget is none to start from: it has little in common
+  // with one that leaves room where packing needs it.
+  bool startsFromBest = best && !wasTightened;
   unsigned rounds = options.timeLimitSeconds ? ArenaTuning::mostRounds
                                              : ArenaTuning::effortRounds;
   for (unsigned round = 0; round < rounds && !isOver(); ++round) {
@@ -208,8 +213,9 @@ Error ArenaPlanner::searchWithReserves() {
     Problem asked = problem;
     for (auto [op, bytes] : enumerate(reserved))
       asked.ops[op].workspace += bytes;
-    Expected<Solution> solution = request(
-        asked, ArenaTuning::roundShare, best ? &best->solution.plan : nullptr);
+    Expected<Solution> solution =
+        request(asked, ArenaTuning::roundShare,
+                startsFromBest ? &best->solution.plan : nullptr);
     bool tooMuch = false, fits = false;
     if (solution) {
       // Without the reserves; and what was proven was of those.
@@ -221,6 +227,7 @@ Error ArenaPlanner::searchWithReserves() {
       if (!packed)
         return packed.takeError();
       fits = *packed;
+      startsFromBest |= fits;
     } else if (solution.errorIsA<InfeasibleBudgetError>()) {
       consumeError(solution.takeError());
       tooMuch = true;
@@ -296,11 +303,11 @@ void ArenaPlanner::raiseBound(const Solution &solution) {
   proof = solution.proof;
 }
 
-/// A plan for the problem itself, from the last one on. Whether it fits; no
+/// A plan for the problem itself, from the best one on. Whether it fits; no
 /// plan is none that does.
 Expected<bool> ArenaPlanner::offerNext(double share) {
   Expected<Solution> solution =
-      request(problem, share, last ? &*last : nullptr);
+      request(problem, share, best ? &best->solution.plan : nullptr);
   if (!solution) {
     if (!solution.errorIsA<InfeasibleBudgetError>())
       return solution.takeError();
@@ -326,7 +333,9 @@ Expected<PackedSolution> ArenaPlanner::run() {
   for (double share : {ArenaTuning::firstShare, ArenaTuning::fittingShare}) {
     if ((best && isOptimal) || isOver())
       return finish();
-    Expected<bool> fits = offerNext(share);
+    // The clock must not end the search for a plan that takes long to find.
+    bool isLate = !last && options.timeLimitSeconds;
+    Expected<bool> fits = offerNext(isLate ? 1 : share);
     if (!fits)
       return fits.takeError();
     if (!*fits && last)
@@ -335,9 +344,11 @@ Expected<PackedSolution> ArenaPlanner::run() {
   if (overhang.empty())
     return finish();
   Reserve wanted = overhang;
-  if (!best)
+  if (!best) {
+    wasTightened = true;
     if (Error error = tighten())
       return std::move(error);
+  }
   overhang = std::move(wanted);
   if (!isOver())
     if (Error error = searchWithReserves())
