@@ -5,6 +5,7 @@ The structures are those of include/remat-c/Remat.h, include/remat-c/Xla.h and i
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import contextlib
 import ctypes
 import os
 import threading
@@ -174,6 +175,21 @@ def candidates():
         os.path.join(root, build, "lib", NAME) for build in ("build-release", "build")] + [NAME]
 
 
+@contextlib.contextmanager
+def short_waits():
+    """Lets threads of a step that wait for each other sleep after about 0.1 ms of looking again and again, some times
+    what it takes to wake one. libgomp reads that as it is loaded; by itself it looks for milliseconds, in which the
+    thread that is waited for may be without a core. What the environment says counts for more."""
+    if "OMP_WAIT_POLICY" in os.environ or "GOMP_SPINCOUNT" in os.environ:
+        yield
+        return
+    os.environ["GOMP_SPINCOUNT"] = "10000"
+    try:
+        yield
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]
+
+
 def load():
     """Opens the library, privately: another LLVM in the process does not meet the one in it."""
     tried = []
@@ -182,7 +198,8 @@ def load():
             tried.append("%s: no such file" % path)
             continue
         try:
-            library = ctypes.CDLL(path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
+            with short_waits():
+                library = ctypes.CDLL(path, mode=os.RTLD_LOCAL | os.RTLD_NOW)
         except OSError as error:
             tried.append("%s: %s" % (path, error))
             continue

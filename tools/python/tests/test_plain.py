@@ -5,6 +5,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import ctypes
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -94,6 +96,28 @@ class TextTest(unittest.TestCase):
         (ctypes.c_float * 4).from_address(given.address)[:] = [1, 0, 0, 1]
         result, = remat.compile(function.text([y]), differentiate=False).run([given])
         self.assertEqual(elements(result), [1, 2, -2, 1])
+
+
+class WaitingTest(unittest.TestCase):
+    def find_spins(self, **variables):
+        """How often threads look before they sleep, as libgomp says it in a process with these variables."""
+        program = "import os, remat; remat.compile(%r); print(os.environ.get('GOMP_SPINCOUNT'))" % MODEL
+        environment = {name: value for name, value in os.environ.items()
+                       if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+        environment.update(variables, OMP_DISPLAY_ENV="verbose")
+        run = subprocess.run([sys.executable, "-S", "-c", program], env=environment, capture_output=True, text=True,
+                             check=True)
+        self.assertEqual(run.stdout.strip(), str(variables.get("GOMP_SPINCOUNT")))
+        if "GOMP_SPINCOUNT" not in run.stderr:
+            self.skipTest("the threads are not libgomp's")
+        return int(run.stderr.split("GOMP_SPINCOUNT = '")[1].split("'")[0])
+
+    def test_threads_sleep_soon(self):
+        self.assertEqual(self.find_spins(), 10000)
+
+    def test_the_environment_decides(self):
+        self.assertEqual(self.find_spins(GOMP_SPINCOUNT="77"), 77)
+        self.assertEqual(self.find_spins(OMP_WAIT_POLICY="passive"), 0)
 
 
 class FileTest(unittest.TestCase):
