@@ -114,6 +114,64 @@ remat.graph @choice(%x: tensor<32xf32>, %c: tensor<i1>) -> tensor<1xf32> {
 
 // -----
 
+// One may be where it is made of it whatever the condition says, also where it is
+// the operand itself then, as a weight is that an optimizer leaves as it is. So
+// may one that is not made of it where no other result is, as the first step of
+// an optimizer begins with the weight what it updates later.
+
+#id = affine_map<(d0) -> (d0)>
+#all = affine_map<(d0) -> ()>
+
+func.func private @make(%x: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<32xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<32xf32>) outs(%e : tensor<32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.exp %i : f32
+    linalg.yield %r : f32
+  } -> tensor<32xf32>
+  return %0 : tensor<32xf32>
+}
+func.func private @update(%a: tensor<32xf32>, %b: tensor<32xf32>, %c: tensor<i1>) -> (tensor<32xf32>, tensor<32xf32>) attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<32xf32>
+  %0:2 = linalg.generic {indexing_maps = [#id, #id, #all, #id, #id], iterator_types = ["parallel"]} ins(%a, %b, %c : tensor<32xf32>, tensor<32xf32>, tensor<i1>) outs(%e, %e : tensor<32xf32>, tensor<32xf32>) {
+  ^bb0(%i: f32, %j: f32, %s: i1, %o: f32, %p: f32):
+    %r = arith.addf %i, %i : f32
+    %u = arith.addf %j, %r : f32
+    %v = arith.select %s, %r, %i : f32
+    %w = arith.select %s, %u, %j : f32
+    linalg.yield %v, %w : f32, f32
+  } -> (tensor<32xf32>, tensor<32xf32>)
+  return %0#0, %0#1 : tensor<32xf32>, tensor<32xf32>
+}
+func.func private @add(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<1xf32> attributes {remat.kernel} {
+  %0 = tensor.empty() : tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+func.func private @begin(%a: tensor<32xf32>, %b: tensor<32xf32>, %c: tensor<i1>) -> (tensor<32xf32>, tensor<32xf32>) attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<32xf32>
+  %0:2 = linalg.generic {indexing_maps = [#id, #id, #all, #id, #id], iterator_types = ["parallel"]} ins(%a, %b, %c : tensor<32xf32>, tensor<32xf32>, tensor<i1>) outs(%e, %e : tensor<32xf32>, tensor<32xf32>) {
+  ^bb0(%i: f32, %j: f32, %s: i1, %o: f32, %p: f32):
+    %u = arith.select %s, %i, %j : f32
+    %v = arith.addf %u, %u : f32
+    %w = math.exp %v : f32
+    linalg.yield %w, %v : f32, f32
+  } -> (tensor<32xf32>, tensor<32xf32>)
+  return %0#0, %0#1 : tensor<32xf32>, tensor<32xf32>
+}
+// CHECK-LABEL: remat.graph @chosen
+remat.graph @chosen(%x: tensor<32xf32>, %c: tensor<i1>) -> tensor<1xf32> {
+  %0 = remat.task 0 @make(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @make(%0) : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task 2 @update({{.*}}) at [operand 0, operand 1]
+  %2:2 = remat.task 2 @update(%0, %1, %c) : (tensor<32xf32>, tensor<32xf32>, tensor<i1>) -> (tensor<32xf32>, tensor<32xf32>)
+  // CHECK: remat.task 3 @begin({{.*}}) at [operand 0, operand 1]
+  %3:2 = remat.task 3 @begin(%2#0, %2#1, %c) : (tensor<32xf32>, tensor<32xf32>, tensor<i1>) -> (tensor<32xf32>, tensor<32xf32>)
+  %4 = remat.task 4 @add(%3#0, %3#1) : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
+  remat.return %4 : tensor<1xf32>
+}
+
+// -----
+
 // A contraction is added to its init where that lies, and so is the next; what is
 // returned then is in the caller's buffer from the beginning.
 

@@ -56,47 +56,117 @@ static bool keepsOperands(Operation *op) {
           !isa<math::PowFOp, math::FPowIOp>(op));
 }
 
+namespace {
+/// What the conditions of selects are.
+using Choices = llvm::SmallDenseMap<Value, bool>;
+
+/// What the body of an operation makes of an element where some conditions are
+/// known.
+class Makings {
+public:
+  Makings(Block *body, Value element, bool always, const Choices &choices)
+      : body(body), always(always), choices(choices), made{{element, true}} {}
+
+  bool contain(Value value);
+
+private:
+  Block *body;
+  bool always;
+  const Choices &choices;
+  DenseMap<Value, bool> made;
+};
+} // namespace
+
+/// The value that a select with a known condition is, or `value` itself.
+static Value choose(Value value, const Choices &choices) {
+  while (auto select = value.getDefiningOp<arith::SelectOp>()) {
+    auto choice = choices.find(select.getCondition());
+    if (choice == choices.end())
+      break;
+    value = choice->second ? select.getTrueValue() : select.getFalseValue();
+  }
+  return value;
+}
+
+bool Makings::contain(Value value) {
+  value = choose(value, choices);
+  if (auto known = made.find(value); known != made.end())
+    return known->second;
+  Operation *maker = value.getDefiningOp();
+  bool isMade = false;
+  if (maker && maker->getBlock() == body) {
+    auto contains = [&](Value operand) { return contain(operand); };
+    // Either choice may be all that is left of it.
+    if (auto select = dyn_cast<arith::SelectOp>(maker); select && always)
+      isMade =
+          contain(select.getCondition()) ||
+          (contain(select.getTrueValue()) && contain(select.getFalseValue()));
+    else if (!always || keepsOperands(maker))
+      isMade = llvm::any_of(maker->getOperands(), contains);
+  }
+  made[value] = isMade;
+  return isMade;
+}
+
 /// Whether `op` makes an element of result `number` out of `operand`'s; with
 /// `always`, whatever a select chooses and a compiler simplifies.
 static bool isMadeOf(linalg::GenericOp op, unsigned number, OpOperand &operand,
                      bool always) {
   Block *body = op.getBody();
-  Value element = op.getMatchingBlockArgument(&operand);
-  llvm::SmallDenseSet<Value> seen;
-  SmallVector<Value> stack = {body->getTerminator()->getOperand(number)};
-  while (!stack.empty()) {
-    Value value = stack.pop_back_val();
-    if (value == element)
-      return true;
-    Operation *maker = value.getDefiningOp();
-    if (!maker || maker->getBlock() != body || !seen.insert(value).second)
-      continue;
-    auto select = dyn_cast<arith::SelectOp>(maker);
-    if (select && always)
-      stack.push_back(select.getCondition());
-    else if (!always || keepsOperands(maker))
-      llvm::append_range(stack, maker->getOperands());
+  Choices none;
+  return Makings(body, op.getMatchingBlockArgument(&operand), always, none)
+      .contain(body->getTerminator()->getOperand(number));
+}
+
+/// Conditions of selects that are the same for all elements, as numbers of the
+/// step are; none if there are many. Code may have a loop for each choice.
+static SmallVector<Value> findConditions(linalg::GenericOp op) {
+  constexpr unsigned most = 4;
+  llvm::SmallSetVector<Value, most> conditions;
+  for (auto select : op.getBody()->getOps<arith::SelectOp>()) {
+    auto argument = dyn_cast<BlockArgument>(select.getCondition());
+    if (argument && argument.getOwner() == op.getBody() &&
+        op.getMatchingIndexingMap(op.getMatchingOpOperand(argument))
+                .getNumResults() == 0)
+      conditions.insert(argument);
   }
-  return false;
+  if (conditions.size() > most)
+    return {};
+  return SmallVector<Value>(conditions.getArrayRef());
 }
 
 /// Whether the element of result `number` is written when that of `operand` has
 /// been read for all results, and by all of the kernel. Code for one that is
 /// not made of it, where a condition is the same for all elements, may write
-/// all of it first. A result that is the operand itself may become a copy of it
-/// behind all others.
+/// all of it first, which does no harm where nothing else reads it then. A
+/// result that is the operand itself may become a copy of it behind all others.
 static bool isWrittenLast(linalg::GenericOp op, unsigned number,
                           OpOperand &operand) {
-  bool isShared = !operand.get().hasOneUse();
   Value element = op.getMatchingBlockArgument(&operand);
-  for (unsigned other = 0; other < op.getNumResults(); ++other) {
-    if (other == number)
-      continue;
-    if (op.getBody()->getTerminator()->getOperand(other) == element)
+  auto results = op.getBody()->getTerminator()->getOperands();
+  SmallVector<Value> conditions = findConditions(op);
+  bool isEverMade = false;
+  for (unsigned bits = 0; bits < 1u << conditions.size(); ++bits) {
+    Choices choices;
+    for (auto [index, condition] : llvm::enumerate(conditions))
+      choices[condition] = bits >> index & 1;
+    bool isShared = !operand.get().hasOneUse();
+    bool isKept = choose(results[number], choices) == element;
+    Makings mayRead(op.getBody(), element, /*always=*/false, choices);
+    for (unsigned other = 0; other < op.getNumResults(); ++other) {
+      if (other == number)
+        continue;
+      if (!isKept && choose(results[other], choices) == element)
+        return false;
+      isShared |= mayRead.contain(results[other]);
+    }
+    bool isMade = Makings(op.getBody(), element, /*always=*/isShared, choices)
+                      .contain(results[number]);
+    if (!isMade && isShared)
       return false;
-    isShared |= isMadeOf(op, other, operand, /*always=*/false);
+    isEverMade |= isMade;
   }
-  return isMadeOf(op, number, operand, /*always=*/isShared);
+  return isEverMade;
 }
 
 /// Whether `op` makes one element of each row, out of all that it reads of it.
