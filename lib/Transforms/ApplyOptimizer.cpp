@@ -179,15 +179,27 @@ LogicalResult OptimizedFunction::takeLossScale() {
               "point, to scale gradients by";
   auto f64 = RankedTensorType::get({}, builder.getF64Type());
   if (options.lossScale) {
-    Type element = type.getElementType();
+    auto element = cast<FloatType>(type.getElementType());
+    APFloat scale(*options.lossScale);
+    bool isRounded;
+    scale.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                  &isRounded);
+    if (!scale.isFiniteNonZero()) {
+      const llvm::fltSemantics &semantics = element.getFloatSemantics();
+      return function.emitOpError("has a loss of type ")
+             << element << ", in which the scale " << *options.lossScale
+             << " is " << (scale.isZero() ? "0" : "infinite")
+             << "; expected a 'loss_scale' from "
+             << APFloat::getSmallest(semantics).convertToDouble() << " to "
+             << APFloat::getLargest(semantics).convertToDouble();
+    }
     cotangent.replaceAllUsesWith(arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(type, Attribute(builder.getFloatAttr(
-                                         element, *options.lossScale)))));
-    numbers.unscale = {
-        &builder,
-        arith::ConstantOp::create(
-            builder, loc, DenseElementsAttr::get(f64, 1 / *options.lossScale))};
+        builder, loc, DenseElementsAttr::get(type, scale)));
+    // What gradients are divided by is what they were multiplied by.
+    numbers.unscale = {&builder, arith::ConstantOp::create(
+                                     builder, loc,
+                                     DenseElementsAttr::get(
+                                         f64, 1 / scale.convertToDouble()))};
     return function.eraseArgument(last);
   }
   function.setArgAttr(last, RematDialect::nameAttrName,

@@ -2,6 +2,9 @@
 // RUN: remat-opt %t/scaled.mlir --remat-apply-optimizer=optimizer=adam:loss_scale=8 | FileCheck %t/scaled.mlir --check-prefixes=BOTH,NUMBER
 // RUN: remat-opt %t/scaled.mlir --remat-apply-optimizer=optimizer=adam:loss_scale=argument | FileCheck %t/scaled.mlir --check-prefixes=BOTH,ARGUMENT
 // RUN: not remat-opt %t/unscaled.mlir --remat-apply-optimizer=optimizer=adam:loss_scale=8 2>&1 | FileCheck %t/unscaled.mlir
+// RUN: remat-opt %t/narrow.mlir --remat-apply-optimizer=optimizer=adam:loss_scale=2048.5 | FileCheck %t/narrow.mlir --check-prefix=ROUNDED
+// RUN: not remat-opt %t/narrow.mlir --remat-apply-optimizer=optimizer=adam:loss_scale=65536 2>&1 | FileCheck %t/narrow.mlir --check-prefix=LARGE
+// RUN: not remat-opt %t/narrow.mlir --remat-apply-optimizer=optimizer=adam:loss_scale=1e-30 2>&1 | FileCheck %t/narrow.mlir --check-prefix=SMALL
 
 //--- scaled.mlir
 
@@ -33,4 +36,17 @@ func.func @main(%w: tensor<f32>, %seed: tensor<f32> {remat.name = "loss.cotangen
 func.func @main(%w: tensor<2xf32>) -> (tensor<f32>, tensor<2xf32> {remat.gradient = 0 : i64}) {
   %zero = arith.constant dense<0.0> : tensor<f32>
   return %zero, %w : tensor<f32>, tensor<2xf32>
+}
+
+//--- narrow.mlir
+
+// Of a loss in f16 the scale is a number of f16, by which gradients are divided.
+// ROUNDED-DAG: arith.constant dense<2.048000e+03> : tensor<f16>
+// ROUNDED-DAG: arith.constant dense<4.8828125E-4> : tensor<f64>
+// LARGE: has a loss of type 'f16', in which the scale 6.553600e+04 is infinite; expected a 'loss_scale' from {{.*}} to 6.550400e+04
+// SMALL: has a loss of type 'f16', in which the scale 1.000000e-30 is 0; expected a 'loss_scale' from
+func.func @main(%w: tensor<f16>, %seed: tensor<f16>) -> (tensor<f16>, tensor<f16> {remat.gradient = 0 : i64}) {
+  %slope = math.cos %w {remat.backward} : tensor<f16>
+  %g = arith.mulf %seed, %slope {remat.backward} : tensor<f16>
+  return %w, %g : tensor<f16>, tensor<f16>
 }
