@@ -122,6 +122,17 @@ private:
   void keepOnHost(const State &state, const Move &move, size_t root,
                   int64_t room, int64_t smallestLeft, Set host);
   void push(State state, const Move &move);
+  /// Whether not even a move that is begun can be finished: there may be
+  /// 2^items ways to make room for it.
+  bool isFarOver() {
+    isCutShort |=
+        nodes.size() > 2 * ExactTuning::stateLimit || work.overdrawn();
+    return isCutShort;
+  }
+  int64_t bytesOf(size_t item) const {
+    const Value &value = problem.values[roots[item % rootLimit]];
+    return item < rootLimit ? value.bytes : value.packed->bytes;
+  }
   Plan planTo(uint32_t node) const;
 
   const Graph &graph;
@@ -145,6 +156,10 @@ private:
   uint32_t current = 0;
   /// What the move at hand may drop: roots, with 32 added for packed forms.
   SmallVector<size_t, 32> items;
+  /// The bytes of each item and all behind it.
+  SmallVector<int64_t, 32> bytesFrom;
+  /// Whether some ways to make room were left out.
+  bool isCutShort = false;
 };
 } // namespace
 
@@ -285,6 +300,9 @@ void ExactSearch::makeRoom(const State &state, const Move &move) {
     else if (has(state.packed, root))
       items.push_back(root + rootLimit);
   }
+  bytesFrom.assign(items.size() + 1, 0);
+  for (size_t item = items.size(); item-- > 0;)
+    bytesFrom[item] = bytesFrom[item + 1] + bytesOf(items[item]);
   if (room >= 0)
     keep(state, move, 0, room, nothing, full, packed);
 }
@@ -294,11 +312,14 @@ void ExactSearch::makeRoom(const State &state, const Move &move) {
 void ExactSearch::keep(const State &state, const Move &move, size_t item,
                        int64_t room, int64_t smallestLeft, Set full,
                        Set packed) {
+  if (smallestLeft <= room - bytesFrom[item])
+    return; // It could have stayed, whatever else does.
+  if (isFarOver())
+    return;
   if (item < items.size()) {
     size_t root = items[item] % rootLimit;
     bool isPacked = items[item] >= rootLimit;
-    const Value &value = problem.values[roots[root]];
-    int64_t bytes = isPacked ? value.packed->bytes : value.bytes;
+    int64_t bytes = bytesOf(items[item]);
     if (bytes <= room)
       keep(state, move, item + 1, room - bytes, smallestLeft,
            isPacked ? full : full | single(root),
@@ -308,8 +329,6 @@ void ExactSearch::keep(const State &state, const Move &move, size_t item,
            packed);
     return;
   }
-  if (smallestLeft <= room)
-    return; // It could have stayed.
   State to = state;
   to.full = full;
   to.packed = packed;
@@ -357,7 +376,7 @@ void ExactSearch::pushRun(const State &state, State to, const Move &move) {
 
 void ExactSearch::keepOnHost(const State &state, const Move &move, size_t root,
                              int64_t room, int64_t smallestLeft, Set host) {
-  if (room < 0)
+  if (room < 0 || isFarOver())
     return;
   while (root < roots.size() && (root == move.id || !has(state.host, root)))
     ++root;
@@ -497,6 +516,8 @@ ExactPlan ExactSearch::run() {
     if (nodes.size() > ExactTuning::stateLimit || work.exhausted())
       return {};
     expand(queued.node);
+    if (isCutShort)
+      return {};
   }
   return {ExactPlan::NoneExists, {}, 0};
 }
