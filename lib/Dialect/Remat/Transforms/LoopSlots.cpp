@@ -98,8 +98,17 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
   numLevels += numThinnings;
 }
 
-/// A body as it was before it was planned.
+/// A body as it was before it was planned. What runs again, the next plan says,
+/// which heeds the same policies.
 static GraphOp takePlan(GraphOp body) {
+  DenseMap<int64_t, TaskOp> originals;
+  for (auto task : llvm::make_early_inc_range(body.getOps<TaskOp>()))
+    if (!task.isClone()) {
+      originals[task.getId()] = task;
+    } else {
+      task->replaceAllUsesWith(originals.at(task.getId()));
+      task.erase();
+    }
   for (StringAttr name :
        {body.getBudgetAttrName(), body.getHostBudgetAttrName(),
         body.getSaveAllPeakAttrName(), body.getPlannedPeakAttrName(),
@@ -202,9 +211,7 @@ int64_t LoopSlots::getDelay(LoopOp loop, GraphOp body, GraphOp smaller) const {
 llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
   LoopOp loop = findLoop(task);
   GraphOp body = findBody(loop);
-  bool isPlannedOnce = llvm::none_of(
-      body.getOps<TaskOp>(), [](TaskOp inner) { return inner.isClone(); });
-  if (body.getArenaBytes().value_or(0) == 0 || !isPlannedOnce)
+  if (body.getArenaBytes().value_or(0) == 0)
     return llvm::Error::success();
   func::FuncOp kernel = getKernel(task);
   symbols.insert(kernel);

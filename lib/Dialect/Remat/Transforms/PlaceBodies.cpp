@@ -57,14 +57,32 @@ private:
     return success();
   }
 
+  /// Refuses what an iteration must have in host memory for itself.
+  static LogicalResult refuseOffloads(GraphOp body) {
+    for (auto task : body.getOps<TaskOp>())
+      for (OpResult result : task.getResults())
+        if (task.getResultPolicy(result.getResultNumber()) ==
+            Policy::MustCpuOffload)
+          return task.emitOpError(
+              "makes a value that is MUST_CPU_OFFLOAD, and its derivative is "
+              "in the same iteration of a loop, as in a part of a batch: host "
+              "memory holds what loops keep for other loops; expected another "
+              "policy, such as MUST_SAVE, or no loop around both "
+              "(microbatches, microbatch-order)");
+    return success();
+  }
+
   LogicalResult place(GraphOp &body) {
     if (failed(describeLoops(body)))
       return failure();
     // The host arena is the step's.
     PlanOptions options;
     options.hostBudget = 0;
-    if (llvm::Error error = planGraph(body, options))
-      return body.emitOpError(llvm::toString(std::move(error)));
+    if (llvm::Error error = planGraph(body, options)) {
+      std::string message = llvm::toString(std::move(error));
+      return failed(refuseOffloads(body)) ? failure()
+                                          : body.emitOpError(message);
+    }
     if (failed(reassignBuffers(body, getOperation())))
       return failure();
     return placeGraph(body);
