@@ -19,6 +19,7 @@
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Tags.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -137,6 +138,29 @@ static void cloneAgain(Operation *op, OpBuilder &builder, IRMapping &mapping) {
     mapping.map(op->getResult(number), stacked);
 }
 
+/// Refuses to make again in `function`, which runs in the derivative of a loop,
+/// what a policy says is made once.
+static LogicalResult checkMadeOnce(func::FuncOp function, ModuleOp module) {
+  for (Operation &op : function.front().without_terminator()) {
+    for (OpResult result : op.getResults())
+      if (std::optional<Policy> policy = getAskedPolicy(result);
+          policy && isMust(*policy) && isKept(result))
+        return op.emitError()
+               << "makes a value that is "
+               << (*policy == Policy::MustSave ? "MUST_SAVE"
+                                               : "MUST_CPU_OFFLOAD")
+               << " in the body of a loop, whose derivative makes it again; "
+                  "expected a tensor that iterations can stack, no such "
+                  "policy, or a loop that is unrolled (unroll-limit)";
+    auto loop = dyn_cast<LoopOp>(op);
+    auto body = loop ? module.lookupSymbol<func::FuncOp>(loop.getBody())
+                     : func::FuncOp();
+    if (body && failed(checkMadeOnce(body, module)))
+      return failure();
+  }
+  return success();
+}
+
 /// The body in reverse: of the cotangents of what is carried and the sums of
 /// those of invariants; of the invariants; and of all stacks, the slices and
 /// the cotangents of stacked results. `joint` is the body with its derivative.
@@ -204,6 +228,12 @@ func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
       copyBackward(last, gradients[i].getDefiningOp());
   }
   func::ReturnOp::create(builder, body.getLoc(), gradients);
+  // An iteration that is free of others is done with its derivative.
+  if (!loop->hasAttr(RematDialect::stacksNothingAttrName) &&
+      failed(checkMadeOnce(written, body->getParentOfType<ModuleOp>()))) {
+    written.erase();
+    return nullptr;
+  }
   // What is asked of values of an iteration, their stacks or this function
   // comply with. Only who differentiates it reads it again.
   unsigned highest = getHighestLevel(written);

@@ -305,6 +305,8 @@ class LoopGenerator:
         if self.in_region:
             return None
         policy = self.random.choice(POLICIES)
+        if len(self.loops) > 1:
+            self.program.features.add("policies in inner loops")
         name = f', name = "{self.name("n")}"' if self.chance(0.3) else ""
         made = self.add(value[1], [value], [f"%RESULT = math.sin %{value[0]} : @T"], hidden=True)
         return self.add(made[1], [made], [

@@ -96,15 +96,19 @@ class Trial:
         kept = ["--unroll-limit=0", "--poison"]
         self.run("unrolled", ["--unroll-limit=1000000", "--threads=1"], "unrolled", "fixed.mlir")
         self.budgets = random.Random(self.program.seed)
-        (all_saved, *rows), command = self.run("kept", kept + ["--threads=1", self.draw_budgets(3)], "kept")
+        (all_saved, *rows), command = self.run("kept", kept + ["--threads=1", "--explain", self.draw_budgets(3)],
+                                               "kept")
         self.compare("kept", command)
         self.check_bits(rows, all_saved["result_hash"], command)
+        self.check_policies([all_saved, *rows], command)
         if self.session and any(row["arena_bytes"] < all_saved["arena_bytes"] for row in rows):
             self.session.count("smaller")
         for what, text in (("counted at run time", "remat.max_trip_count"), ("regions", "remat.checkpoint"),
                            ("draws", "remat.random"), ("policies", "remat.policy")):
             if self.session and text in self.text:
                 self.session.count(what)
+        for feature in self.program.features if self.session else ():
+            self.session.count(feature)
         self.check_host(kept, all_saved["result_hash"])
         ways = [["--threads=4", "--determinism-check=bitwise"], ["--link-bandwidth=1GB/s"], ["--reorder"],
                 ["--reuse-result-buffers=false"]]
@@ -151,6 +155,12 @@ class Trial:
     def check_bits(self, rows, known, command):
         if any(row["result_hash"] != known for row in rows):
             raise Failure("bits", f"results are {[row['result_hash'] for row in rows]}, expected {known}", command)
+
+    def check_policies(self, rows, command):
+        """What must be kept is not made again."""
+        for value in (value for row in rows for value in row["explanation"]):
+            if value.get("policy") in ("MUST_SAVE", "MUST_CPU_OFFLOAD") and value["recomputed"]:
+                raise Failure("policy", f"{value['value']} is {value['policy']}, and made again", command)
 
     def donations(self):
         """Arguments that can give their buffers to results, and the numbers of these."""
