@@ -250,7 +250,7 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<index>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
   %c9 = arith.constant 9 : index
   %step = tensor.extract %n[] : tensor<index>
-  // expected-error @+1 {{'scf.for' op is not supported: expected constant bounds, or a loop that can stay one: without codecs, regions that run again as a whole or draw other numbers then, regions beside the option 'policy', other effects and dynamic shapes, and counting by a positive constant}}
+  // expected-error @+1 {{'scf.for' op is not supported: expected constant bounds, or a loop that can stay one: without codecs, regions that run again as a whole or draw other numbers then, regions beside the option 'policy', a region around it beside a policy in it, other effects and dynamic shapes, and counting by a positive constant}}
   %y = scf.for %i = %c0 to %c9 step %step iter_args(%t = %x) -> tensor<4xf32> {
     %s = math.sin %t : tensor<4xf32>
     scf.yield %s : tensor<4xf32>

@@ -132,7 +132,8 @@ LogicalResult Expander::expandBlock(Block &block, IRMapping &mapping) {
 static constexpr StringLiteral orKept =
     ", or a loop that can stay one: without codecs, regions that run again as "
     "a whole or draw other numbers then, regions beside the option 'policy', "
-    "other effects and dynamic shapes, and counting by a positive constant";
+    "a region around it beside a policy in it, other effects and dynamic "
+    "shapes, and counting by a positive constant";
 
 /// Refuses a loop that cannot be unrolled and is not one that stays.
 static LogicalResult refuse(Operation *loop, StringRef expected) {
