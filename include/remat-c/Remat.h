@@ -186,9 +186,9 @@ typedef struct RematProgress {
   /// How long the best plan so far takes; what no plan is known to be faster
   /// than; and what the step takes if nothing is recomputed: in nanoseconds, of
   /// an instance in the unit of its costs.
-  int64_t time, lower_bound, base_time;
+  int64_t time, lowerBound, baseTime;
   /// The bytes that the best plan so far needs.
-  int64_t peak_bytes;
+  int64_t peakBytes;
 } RematProgress;
 
 typedef void (*RematProgressFunction)(const RematProgress *progress,

@@ -15,7 +15,6 @@
 #include "llvm/ADT/Twine.h"
 
 using namespace llvm;
-namespace fastmemory = remat::planning::fastmemory;
 using namespace remat::planning::fastmemory;
 
 static Error fail(const Twine &message) {

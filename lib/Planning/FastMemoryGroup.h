@@ -14,7 +14,7 @@
 
 namespace remat::planning {
 class WorkMeter;
-}
+} // namespace remat::planning
 
 namespace remat::planning::fastmemory {
 

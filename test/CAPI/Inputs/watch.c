@@ -34,20 +34,20 @@ static void check(int is_true, const char *what) {
 static void on_progress(const RematProgress *progress, void *user) {
   struct Watch *watch = user;
   if (watch->ends_after == 0 && watch->calls > 0) {
-    check(progress->peak_bytes < watch->last.peak_bytes ||
-              (progress->peak_bytes == watch->last.peak_bytes &&
+    check(progress->peakBytes < watch->last.peakBytes ||
+              (progress->peakBytes == watch->last.peakBytes &&
                progress->time < watch->last.time),
           "a plan is better than that before");
-    check(progress->base_time > watch->last.base_time / 2,
+    check(progress->baseTime > watch->last.baseTime / 2,
           "a plan is that of the step and not of a part");
   }
   watch->last = *progress;
   ++watch->calls;
   check(strlen(progress->planner) > 0, "a planner has a name");
   check(progress->seconds >= 0, "time has passed");
-  check(progress->lower_bound <= progress->time, "the bound is one");
-  check(progress->base_time <= progress->time, "each task runs once");
-  check(progress->peak_bytes > 0, "a plan needs memory");
+  check(progress->lowerBound <= progress->time, "the bound is one");
+  check(progress->baseTime <= progress->time, "each task runs once");
+  check(progress->peakBytes > 0, "a plan needs memory");
   if (watch->calls == watch->ends_after)
     rematOptionsInterrupt(watch->options, 1);
 }

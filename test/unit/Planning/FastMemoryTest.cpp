@@ -24,8 +24,9 @@ namespace {
 
 /// A problem of square tensors of one size and operations of one type.
 Problem make(int64_t size, std::vector<std::vector<int>> inputs,
-             std::vector<std::vector<int>> outputs, std::vector<int64_t> costs,
-             StringRef type, int64_t capacity) {
+             std::vector<std::vector<int>> outputs,
+             const std::vector<int64_t> &costs, StringRef type,
+             int64_t capacity) {
   int last = 0;
   json::Array sizes, types, inputLists, outputLists;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -331,7 +332,10 @@ TEST(FastMemory, RefusesMalformedProblems) {
     fields[key.str()] = value.str();
     std::string text;
     for (const auto &[name, field] : fields)
-      text += (text.empty() ? "{\"" : ", \"") + name + "\": " + field;
+      text.append(text.empty() ? "{\"" : ", \"")
+          .append(name)
+          .append("\": ")
+          .append(field);
     return toString(parseProblem(text + "}").takeError());
   };
   EXPECT_EQ(refuse("widths", "[8, 0, 8]"),
