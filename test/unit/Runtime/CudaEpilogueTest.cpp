@@ -43,14 +43,7 @@ remat_matmul makeMatmul(int64_t m, int64_t n, int64_t k, int32_t epilogue,
   return d;
 }
 
-class CudaEpilogueTest : public ::testing::Test {
-protected:
-  void SetUp() override { fakecuda::reset(1); }
-  void TearDown() override {
-    EXPECT_EQ(fakecuda::getComplaints(), std::vector<std::string>());
-    EXPECT_EQ(fakecuda::countObjects(), 0u);
-  }
-};
+class CudaEpilogueTest : public CudaTest {};
 
 // Two entries share a description, and have a bias each: in the arena behind
 // one of 64 bytes, and an argument.

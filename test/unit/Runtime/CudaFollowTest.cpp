@@ -9,53 +9,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CudaTest.h"
+#include "CudaCaller.h"
 
 using namespace remat;
 
-extern "C" int cuStreamCreate(void **stream, unsigned flags);
-extern "C" int cuStreamDestroy_v2(void *stream);
-extern "C" int cuStreamSynchronize(void *stream);
-extern "C" int cuMemcpyAsync(unsigned long long to, unsigned long long from,
-                             size_t bytes, void *stream);
-extern "C" int cuDevicePrimaryCtxRetain(void **context, int device);
-extern "C" int cuDevicePrimaryCtxRelease_v2(int device);
-extern "C" int cuCtxPushCurrent_v2(void *context);
-extern "C" int cuCtxPopCurrent_v2(void **context);
-
 namespace {
 
-constexpr size_t bytes = cudaElements * sizeof(float);
-
-class CudaFollowTest : public ::testing::Test {
-protected:
-  void SetUp() override { fakecuda::reset(1); }
-  void TearDown() override {
-    EXPECT_EQ(fakecuda::getComplaints(), std::vector<std::string>());
-    EXPECT_EQ(fakecuda::countObjects(), 0u);
-  }
-};
-
-/// A stream of the caller, in a context that is the thread's.
-struct CallersStream {
-  CallersStream() {
-    cuDevicePrimaryCtxRetain(&context, 0);
-    cuCtxPushCurrent_v2(context);
-    cuStreamCreate(&stream, 1);
-  }
-  ~CallersStream() {
-    cuStreamSynchronize(stream);
-    cuStreamDestroy_v2(stream);
-    cuCtxPopCurrent_v2(&context);
-    cuDevicePrimaryCtxRelease_v2(0);
-  }
-  CallersStream(const CallersStream &) = delete;
-  void copy(void *to, const void *from) const {
-    cuMemcpyAsync(reinterpret_cast<uintptr_t>(to),
-                  reinterpret_cast<uintptr_t>(from), bytes, stream);
-  }
-  void *context = nullptr, *stream = nullptr;
-};
+class CudaFollowTest : public CudaTest {};
 
 /// A vector in memory of the device.
 struct DeviceVector : Tensor {

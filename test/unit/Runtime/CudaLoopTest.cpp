@@ -18,14 +18,7 @@ using namespace remat;
 
 namespace {
 
-class CudaLoopTest : public ::testing::Test {
-protected:
-  void SetUp() override { fakecuda::reset(1); }
-  void TearDown() override {
-    EXPECT_EQ(fakecuda::getComplaints(), std::vector<std::string>());
-    EXPECT_EQ(fakecuda::countObjects(), 0u);
-  }
-};
+class CudaLoopTest : public CudaTest {};
 
 using MakeTable = std::function<LoopTable(bool isForDevice)>;
 

@@ -113,14 +113,7 @@ remat_matmul makeMatmul(const int64_t (&batch)[3], int64_t rows,
   return m;
 }
 
-class CudaMatmulTest : public ::testing::Test {
-protected:
-  void SetUp() override { fakecuda::reset(1); }
-  void TearDown() override {
-    EXPECT_EQ(fakecuda::getComplaints(), std::vector<std::string>());
-    EXPECT_EQ(fakecuda::countObjects(), 0u);
-  }
-};
+class CudaMatmulTest : public CudaTest {};
 
 TEST_F(CudaMatmulTest, AllOrders) {
   const int64_t sizes[][3] = {{3, 4, 5}, {1, 4, 5}, {3, 1, 5}, {3, 4, 1}};

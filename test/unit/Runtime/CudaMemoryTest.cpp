@@ -9,32 +9,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CudaTest.h"
+#include "CudaCaller.h"
 
 using namespace remat;
 
-extern "C" int cuStreamCreate(void **stream, unsigned flags);
-extern "C" int cuStreamDestroy_v2(void *stream);
-extern "C" int cuStreamSynchronize(void *stream);
-extern "C" int cuMemcpyAsync(unsigned long long to, unsigned long long from,
-                             size_t bytes, void *stream);
-extern "C" int cuDevicePrimaryCtxRetain(void **context, int device);
-extern "C" int cuDevicePrimaryCtxRelease_v2(int device);
-extern "C" int cuCtxPushCurrent_v2(void *context);
-extern "C" int cuCtxPopCurrent_v2(void **context);
-
 namespace {
 
-constexpr size_t bytes = cudaElements * sizeof(float);
-
-class CudaMemoryTest : public ::testing::Test {
-protected:
-  void SetUp() override { fakecuda::reset(1); }
-  void TearDown() override {
-    EXPECT_EQ(fakecuda::getComplaints(), std::vector<std::string>());
-    EXPECT_EQ(fakecuda::countObjects(), 0u);
-  }
-};
+class CudaMemoryTest : public CudaTest {};
 
 /// y = x + 1.
 StepTableBuilder makeSum() {
@@ -65,22 +46,18 @@ struct OtherContext {
 /// the number of wrong elements.
 size_t countWrongBehindStream(bool waits) {
   CudaStep step(makeSum());
-  OtherContext context(0);
   Tensor x({cudaElements}, 3), y({cudaElements});
   remat_tensor argument = x;
   argument.data = fakecuda::allocate(bytes);
-  void *stream = nullptr;
-  cuStreamCreate(&stream, 1);
-  cuMemcpyAsync(reinterpret_cast<uintptr_t>(argument.data),
-                reinterpret_cast<uintptr_t>(x.values.data()), bytes, stream);
+  CallersStream caller;
+  caller.copy(argument.data, x.values.data());
   if (waits)
-    EXPECT_EQ(remat_step_wait(step.step, stream), REMAT_OK);
+    EXPECT_EQ(remat_step_wait(step.step, caller.stream), REMAT_OK);
   EXPECT_EQ(step.run({argument}, {y}), REMAT_OK) << step.message;
   size_t wrong = 0;
   for (float value : y.values)
     wrong += value != 4;
-  cuStreamSynchronize(stream);
-  cuStreamDestroy_v2(stream);
+  cuStreamSynchronize(caller.stream);
   fakecuda::release(argument.data);
   return wrong;
 }

@@ -15,6 +15,17 @@
 
 namespace remat {
 
+/// Begins with a stand-in as new, and ends with no complaint of it and nothing
+/// that was not freed.
+class CudaTest : public ::testing::Test {
+protected:
+  void SetUp() override { fakecuda::reset(1); }
+  void TearDown() override {
+    EXPECT_EQ(fakecuda::getComplaints(), std::vector<std::string>());
+    EXPECT_EQ(fakecuda::countObjects(), 0u);
+  }
+};
+
 /// A step for the stand-in, whose copies run beside the computation.
 class CudaStep : public Step {
 public:
