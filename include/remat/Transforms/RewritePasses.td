@@ -1,0 +1,122 @@
+//===- RewritePasses.td - single operations ----------------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operations that become cheaper ones with the same results.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_REWRITEPASSES_TD
+#define REMAT_TRANSFORMS_REWRITEPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def GeneralizeElementwisePass
+    : Pass<"remat-generalize-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Turn arithmetic on tensors into linalg.generic";
+  let description = [{
+    The derivative of an operation that stays whole (`KernelOpInterface`) may be
+    written as arithmetic on tensors. It becomes `linalg.generic`, which later
+    passes fuse. Functions that have none are left alone.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def NarrowContractionOperandsPass : Pass<"remat-narrow-contraction-operands", "::mlir::func::FuncOp"> {
+  let summary = "Give the factors of contractions one element type";
+  let description = [{
+    Libraries multiply factors of one element type. Differentiating a contraction
+    of narrow factors that is added up in f32 leaves contractions of a narrow and a
+    wide factor:
+
+    * a factor whose elements are all widened from a narrow type, and the other
+      has that type or is such a factor, too, is read before it is widened;
+    * else the narrow factor is widened.
+
+    Products of numbers do not change by either.
+
+    Where the target's fact `epilogues` says that the library adds up products of
+    narrow factors in f32, what a factor is multiplied with, divided by or
+    replaced by zeros by is done to the product first, as far as it does not
+    depend on the index that is added up: attention's queries and keys are narrow
+    before they are scaled, and its exponentials are divided by their sum behind
+    the product with the values. Results then differ by rounding errors.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::remat::RematDialect"
+  ];
+}
+
+def ScatterToOneHotPass
+    : Pass<"remat-scatter-to-one-hot", "::mlir::func::FuncOp"> {
+  let summary = "Write scatters of one element per row elementwise";
+  let description = [{
+    A `remat.scatter` into zeros whose points differ in all dimensions of the
+    result but one, and have a computed index there, becomes a `linalg.generic`
+    that compares that index with the element's: the gradient of a cross
+    entropy, for instance. It can then be fused.
+  }];
+  let dependentDialects = ["::remat::RematDialect",
+                           "::mlir::linalg::LinalgDialect"];
+  let statistics = [
+    Statistic<"numRewritten", "num-rewritten", "Number of scatters rewritten">
+  ];
+}
+
+def ScatterIntoSumsPass
+    : Pass<"remat-scatter-into-sums", "::mlir::func::FuncOp"> {
+  let summary = "Add what is scattered to the other terms of a sum";
+  let description = [{
+    A `remat.scatter` that only an elementwise sum reads, in f32, f64 or
+    integers, starts from the other terms of the sum: no tensor of zeros is made
+    and added. The gradient of an embedding whose table is a factor of the logits,
+    too, is one buffer so. What a caller adds up in the buffer of an argument is
+    left alone: that is rounded once.
+  }];
+  let dependentDialects = ["::remat::RematDialect",
+                           "::mlir::linalg::LinalgDialect"];
+  let statistics = [
+    Statistic<"numRewritten", "num-rewritten", "Number of sums that disappeared">
+  ];
+}
+
+def SinkIntoGathersPass : Pass<"remat-sink-into-gathers", "::mlir::func::FuncOp"> {
+  let summary = "Compute only the elements that are picked";
+  let description = [{
+    An elementwise `linalg.generic` that nothing but `tensor.extract` in bodies
+    of others reads, at fewer points than it has, is computed there.
+
+    Where others read it, too, it is computed once more there, if the points are
+    few and their indices do not depend on it: the logarithm of a probability
+    that a cross entropy picks, beside the gradient that reads all of them. So
+    the others may be one kernel with it, and nothing of it is in memory. What
+    it reads can be picked before that (`remat-pick-early`).
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Number of operations fused">
+  ];
+}
+
+def PickEarlyPass : Pass<"remat-pick-early", "::mlir::func::FuncOp"> {
+  let summary = "Pick elements before what is made of the whole";
+  let description = [{
+    For a joint function, before tasks are formed. A `linalg.generic` that picks
+    few elements of a large tensor by `tensor.extract`, and also reads what
+    another operation makes of that tensor, keeps the tensor until both are
+    done. So the elements are picked by an operation of their own, right behind
+    the tensor and the indices. The other operation may then write over the
+    tensor: the gradient of a cross entropy lies where the logits were.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numPicked", "num-picked", "Number of operations split">
+  ];
+}
+
+#endif // REMAT_TRANSFORMS_REWRITEPASSES_TD
