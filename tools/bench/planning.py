@@ -77,7 +77,7 @@ def plan(case):
         schedule, report = os.path.join(scratch, "schedule.json"), os.path.join(scratch, "report.json")
         command = [tool, case["file"], "--budget=" + budget_option(instance, case["budget"]),
                    "--budget-counts=" + options.get("budget-counts", "peak"), "--planner=" + case["planner"],
-                   "--threads=" + options.get("threads", "1"), "--seed=" + options.get("seed", "1"), "-o", schedule,
+                   "--search-threads=" + options.get("threads", "1"), "--seed=" + options.get("seed", "1"), "-o", schedule,
                    "--json=" + report]
         if limit != "none":
             command.append("--time-limit=" + limit)

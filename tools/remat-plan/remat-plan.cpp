@@ -44,14 +44,9 @@ struct Options {
   cl::opt<std::string> inputFile{
       cl::Positional, cl::Required,
       cl::desc("<instance.json|problem.json|model.mlir>"), cl::cat(category)};
-  /// All that matters for a plan. Threads are those of the search here, and
-  /// `explain` is a part of the report.
-  tools::StepFlags step{category,
-                        ImportStage | JointStage | TasksStage | PlanStage,
-                        {"threads", "explain"}};
-  cl::alias threads{"threads", cl::NotHidden,
-                    cl::desc("Same as --search-threads"),
-                    cl::aliasopt(step.getFlag("search-threads"))};
+  /// All that matters for a plan. `explain` is a part of the report.
+  tools::StepFlags step{
+      category, ImportStage | JointStage | TasksStage | PlanStage, {"explain"}};
   /// What `--planner` was called once, for scripts that still say so.
   cl::alias solver{"solver", cl::Hidden, cl::aliasopt(step.getFlag("planner"))};
   cl::opt<std::string> manifestFile{
@@ -246,10 +241,10 @@ static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
                       /*packs=*/!options().reportFile.empty());
 }
 
-/// The step runs on as many threads as its costs were measured with:
-/// `--threads` are those of the search.
+/// Unless `--threads` says it, the step runs on as many threads as its costs
+/// were measured with.
 static Error applyCostThreads(StepOptions &step) {
-  if (step.costs.empty())
+  if (step.costs.empty() || options().step.isGiven("threads"))
     return Error::success();
   Expected<CostFile> file = CostFile::load(step.costs);
   if (!file)

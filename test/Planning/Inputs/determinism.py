@@ -9,7 +9,7 @@ schedules = set()
 for run in range(20):
     environment = dict(os.environ, REMAT_PADDING="x" * (997 * run))
     prefix = fixed if run % 5 == 4 else []
-    subprocess.run(prefix + command + [f"--threads={1 + run % 2}", "-o", out], check=True, env=environment)
+    subprocess.run(prefix + command + [f"--search-threads={1 + run % 2}", "-o", out], check=True, env=environment)
     schedules.add(open(out).read())
     os.remove(out)
 sys.exit(f"{len(schedules)} different schedules in 20 runs" if len(schedules) > 1 else 0)
