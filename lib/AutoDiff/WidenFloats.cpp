@@ -24,24 +24,44 @@ using namespace mlir;
 using namespace remat;
 
 /// The same numbers in f64.
-static FloatAttr widen(FloatAttr attr) {
-  APFloat value = attr.getValue();
+static APFloat widen(APFloat value) {
   bool losesInfo = false;
   value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
                 &losesInfo);
-  return FloatAttr::get(Float64Type::get(attr.getContext()), value);
+  return value;
+}
+
+static FloatAttr widen(FloatAttr attr) {
+  return FloatAttr::get(Float64Type::get(attr.getContext()),
+                        widen(attr.getValue()));
 }
 
 static DenseElementsAttr widen(DenseElementsAttr attr) {
-  auto mapValue = [](const APFloat &value) {
-    APFloat wide = value;
-    bool losesInfo = false;
-    wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                 &losesInfo);
-    return wide.bitcastToAPInt();
-  };
   Type wide = Float64Type::get(attr.getContext());
-  return cast<DenseFPElementsAttr>(attr).mapValues(wide, mapValue);
+  if (auto reals = dyn_cast<DenseFPElementsAttr>(attr))
+    return reals.mapValues(wide, [](const APFloat &value) {
+      return widen(value).bitcastToAPInt();
+    });
+  using Complex = std::complex<APFloat>;
+  SmallVector<Complex> values;
+  auto add = [&](const Complex &value) {
+    values.emplace_back(widen(value.real()), widen(value.imag()));
+  };
+  if (attr.isSplat())
+    add(attr.getSplatValue<Complex>());
+  else
+    llvm::for_each(attr.getValues<Complex>(), add);
+  return DenseElementsAttr::get(attr.getType().clone(ComplexType::get(wide)),
+                                values);
+}
+
+/// Whether a number of this type, or an element of it, becomes a wider one.
+static bool isNarrow(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (auto complex = dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
+  auto real = dyn_cast<FloatType>(element);
+  return real && real.getWidth() < 64;
 }
 
 namespace {
@@ -54,22 +74,22 @@ struct RematWidenFloatsPass
         return std::nullopt;
       return Float64Type::get(type.getContext());
     });
-    replacer.addReplacement(
-        [](FloatAttr attr) -> std::optional<Attribute> { return widen(attr); });
+    replacer.addReplacement([](FloatAttr attr) -> std::optional<Attribute> {
+      if (!isNarrow(attr.getType()))
+        return std::nullopt;
+      return widen(attr);
+    });
     replacer.addReplacement(
         [](DenseElementsAttr attr) -> std::optional<Attribute> {
-          if (!isa<FloatType>(attr.getElementType()))
+          if (!isNarrow(attr.getElementType()))
             return std::nullopt;
           return widen(attr);
         });
     WalkResult result = getOperation().walk([](Operation *op) {
       // The bits of a number are not those of a wider one.
-      auto isComplex = [](Type type) {
-        return isa<ComplexType>(getElementTypeOrSelf(type));
-      };
-      if (!isa<arith::BitcastOp>(op) &&
-          !(isa<arith::ConstantOp>(op) &&
-            llvm::any_of(op->getResultTypes(), isComplex)))
+      if (!isa<arith::BitcastOp>(op) ||
+          !(isNarrow(op->getOperand(0).getType()) ||
+            isNarrow(op->getResult(0).getType())))
         return WalkResult::advance();
       op->emitOpError("cannot be computed in double precision");
       return WalkResult::interrupt();

@@ -205,8 +205,8 @@ def WidenFloatsPass
   let description = [{
     Replaces floating-point types narrower than f64 by f64: arguments, results,
     constants and all between. Conversions between floating-point types vanish.
-    A derivative can then be compared with finite differences. A bit cast and
-    a complex constant are errors.
+    A derivative can then be compared with finite differences. A bit cast of a
+    narrower number is an error.
   }];
 }
 
