@@ -329,7 +329,8 @@ rematModuleGetReport(RematModule module, RematOptions options,
 /// How much memory a module would take under other conditions, as JSON: the
 /// table of `remat-plan --what-if`, {"schema": "remat.what-if/1", "rows": ...},
 /// a row for each combination of the values in `conditions`. There are `count`
-/// of them, such as "batch=8,16" and "budget=50%,min". The module is at
+/// of them, such as "batch=8,16" and "budget=50%,min". With none, which may be
+/// null, there is one row, of the options as they are. The module is at
 /// REMAT_LEVEL_CAPTURED, or at REMAT_LEVEL_TASKS, where its batch and types are
 /// settled; it stays as it is. A budget that has no plan is a row. Fails with
 /// REMAT_STATUS_INVALID_OPTION if a condition is none.

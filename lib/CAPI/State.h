@@ -101,6 +101,11 @@ struct Argument {
   llvm::StringLiteral name;
   const void *value;
 };
+/// One with `count` elements. Where there are none, it may be null.
+inline Argument makeArray(llvm::StringLiteral name, const void *elements,
+                          const size_t &count) {
+  return {name, count == 0 ? &count : elements};
+}
 /// One that takes what the function gives: nothing, unless it succeeds.
 inline Argument makeOutput(llvm::StringLiteral name, RematBytes *bytes) {
   if (bytes)

@@ -238,7 +238,7 @@ RematStatus rematModuleGetWhatIf(RematModule module, RematOptions options,
   return runCall(
       __func__, module,
       {{"options", options.ptr},
-       {"conditions", conditions},
+       makeArray("conditions", conditions, count),
        makeOutput("json", json)},
       [&](Call &call, ModuleState &state) {
         if (state.level != REMAT_LEVEL_CAPTURED)

@@ -302,8 +302,14 @@ static void testWhatIf(RematModule captured, RematModule tasks,
   expect("null condition",
          rematModuleGetWhatIf(tasks, options, &none, 1, &rows),
          REMAT_STATUS_INVALID_ARGUMENT, "a condition is null");
-  expect("no conditions", rematModuleGetWhatIf(tasks, options, NULL, 0, &rows),
+  expect("null conditions",
+         rematModuleGetWhatIf(tasks, options, NULL, 1, &rows),
          REMAT_STATUS_INVALID_ARGUMENT, "'conditions' must not be null");
+  expect("no conditions", rematModuleGetWhatIf(tasks, options, NULL, 0, &rows),
+         REMAT_STATUS_OK, "");
+  if (!strstr(rows.data, "\"feasible\": true"))
+    ++failures;
+  rematBytesFree(&rows);
   expect("planned", rematModuleGetWhatIf(placed, options, &budget, 1, &rows),
          REMAT_STATUS_INVALID_ARGUMENT,
          "is at level 'placed', expected 'tasks'");
