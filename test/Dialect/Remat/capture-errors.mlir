@@ -421,3 +421,10 @@ func.func @demand_with_elements(%x: tensor<4xf32>) {
   %0 = remat.demand %x : (tensor<4xf32>) -> tensor<1xi8>
   return
 }
+
+// -----
+
+// expected-error @+1 {{'remat.gradient'}}
+func.func @gradient_of_no_bits(%x: tensor<4xf32>) -> (tensor<4xf32> {remat.gradient = 0 : i0}) {
+  return %x : tensor<4xf32>
+}

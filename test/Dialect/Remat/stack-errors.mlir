@@ -21,3 +21,27 @@ func.func @few(%x: tensor<4xf32>) {
   %s = remat.stack %x : tensor<2x4xf32>
   return
 }
+
+// -----
+
+func.func @operands_of_a_size(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected a stack of at most 1048576 elements in the first dimension, got 4294967296}}
+  %s = remat.stack %x : tensor<4294967296x4xf32>
+  return
+}
+
+// -----
+
+func.func @results_of_a_size(%x: tensor<1099511627776x4xf32>) {
+  // expected-error @+1 {{expected a stack of at most 1048576 elements in the first dimension, got 1099511627776}}
+  remat.unstack %x : tensor<1099511627776x4xf32>
+  return
+}
+
+// -----
+
+func.func @generic_of_a_size(%x: tensor<4294967296x4xf32>) {
+  // expected-error @+1 {{failed to verify that elements are those of the operand}}
+  %e = "remat.unstack"(%x) : (tensor<4294967296x4xf32>) -> tensor<4xf32>
+  return
+}

@@ -55,10 +55,12 @@ static bool is(Attribute attr) {
   return isa<AttrType>(attr);
 }
 
-/// Whether `attr` is a number from `least` on that fits into 64 bits.
+/// Whether `attr` is a number from `least` on that fits into 64 bits. One of no
+/// bits has no sign to look at.
 static bool isInteger(Attribute attr, int64_t least) {
   auto integer = dyn_cast<IntegerAttr>(attr);
   return integer && integer.getType().isSignlessIntOrIndex() &&
+         integer.getValue().getBitWidth() > 0 &&
          integer.getValue().isSignedIntN(64) &&
          integer.getValue().getSExtValue() >= least;
 }

@@ -6,6 +6,7 @@
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 
+#include "StackSyntax.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -6,6 +6,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "StackSyntax.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -15,12 +16,40 @@ using namespace remat;
 // Stacks of values
 //===----------------------------------------------------------------------===//
 
+/// How many values a stack is of at most. Each is an operand or a result of an
+/// operation; a size in a type is no reason to make so many.
+static constexpr int64_t maxStackElements = 1 << 20;
+
+/// Whether it has a static number of elements, whatever that is.
+static bool hasElements(RankedTensorType type) {
+  return type && type.getRank() > 0 && !type.isDynamicDim(0);
+}
+
 SmallVector<Type> remat::getStackElementTypes(Type stack) {
   auto type = dyn_cast<RankedTensorType>(stack);
-  if (!type || type.getRank() == 0 || type.isDynamicDim(0))
+  if (!hasElements(type) || type.getDimSize(0) > maxStackElements)
     return {};
   return SmallVector<Type>(type.getDimSize(0),
                            type.clone(type.getShape().drop_front()));
+}
+
+ParseResult remat::parseStack(OpAsmParser &parser,
+                              SmallVectorImpl<Type> &elements, Type &stack) {
+  SMLoc place = parser.getCurrentLocation();
+  if (parser.parseType(stack))
+    return failure();
+  auto type = dyn_cast<RankedTensorType>(stack);
+  if (hasElements(type) && type.getDimSize(0) > maxStackElements)
+    return parser.emitError(place)
+           << "expected a stack of at most " << maxStackElements
+           << " elements in the first dimension, got " << type.getDimSize(0);
+  llvm::append_range(elements, getStackElementTypes(stack));
+  return success();
+}
+
+void remat::printStack(OpAsmPrinter &printer, Operation *, TypeRange,
+                       Type stack) {
+  printer << stack;
 }
 
 static LogicalResult verifyStack(Operation *op, Type stack) {

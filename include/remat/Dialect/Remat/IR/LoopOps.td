@@ -181,7 +181,8 @@ def Remat_StackOp : Remat_Op<"stack", [
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$elements);
   let results = (outs AnyRankedTensor:$stack);
-  let assemblyFormat = "$elements attr-dict `:` type($stack)";
+  let assemblyFormat =
+      "$elements attr-dict `:` custom<Stack>(type($elements), type($stack))";
   let hasFolder = 1;
   let hasVerifier = 1;
 }
@@ -203,7 +204,8 @@ def Remat_UnstackOp : Remat_Op<"unstack", [
   }];
   let arguments = (ins AnyRankedTensor:$stack);
   let results = (outs Variadic<AnyRankedTensor>:$elements);
-  let assemblyFormat = "$stack attr-dict `:` type($stack)";
+  let assemblyFormat =
+      "$stack attr-dict `:` custom<Stack>(type($elements), type($stack))";
   let hasFolder = 1;
   let hasVerifier = 1;
 }
