@@ -51,6 +51,19 @@ class LinearAlgebraTest(unittest.TestCase):
         self.check(lambda w: linalg.svd(w, full_matrices=False)[0] ** 4 + linalg.svdvals(w[:4]).sum())
         self.check(lambda w: linalg.pinv(w[:, :3]) + linalg.norm(w, "nuc") + linalg.norm(w, 2))
 
+    def test_matrices_without_elements(self):
+        """Bases are those of the space; gradients are 0."""
+        linalg = torch.linalg
+        for rows, columns in (0, 0), (3, 0), (0, 3):
+            def run(w, a=slice(rows), b=slice(columns)):
+                x = torch.stack([w[a, b], w[a, b]])
+                left, _, right = linalg.svd(x)
+                parts = [left.sum(), right.sum(), *linalg.qr(x), linalg.qr(x, "complete")[0].detach(), linalg.pinv(x),
+                         *linalg.lu(x), *torch.lu_unpack(*linalg.lu_factor(x))]
+                return sum(part.sum() for part in parts) + w
+
+            self.check(run)
+
     def test_exponentials(self):
         self.check(lambda w: torch.linalg.matrix_exp(w) / 10)
         self.check(lambda w: torch.linalg.matrix_exp(torch.stack([w * 1e-3, w - w.mT, -5 * w @ w.mT])))

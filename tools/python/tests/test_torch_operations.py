@@ -35,6 +35,11 @@ if torch is not None:
         y[x > 0] = 0.5
         return y
 
+    def written(y, index, values):
+        y = y.clone()
+        y[index] = values
+        return y
+
 
 @needs_torch
 class OperationTest(unittest.TestCase):
@@ -53,6 +58,7 @@ class OperationTest(unittest.TestCase):
     def test_products(self):
         self.check(lambda m, x: torch.matmul(x, m.w), self.x(2, 3, 6))
         self.check(lambda m, x: torch.einsum("bij,jk->bik", x, m.w), self.x(2, 3, 6))
+        self.check(lambda m, x: torch.addbmm(m.w[0], x, m.w.expand(2, 6, 6), beta=0.5, alpha=2), self.x(2, 3, 6))
         self.check(lambda m, x: m.n(x, x @ m.w), self.x(5, 6), layer=nn.Bilinear(6, 6, 3))
         self.check(lambda m, x: F.scaled_dot_product_attention(x @ m.w, x, x, is_causal=True), self.x(2, 2, 5, 6))
 
@@ -65,6 +71,33 @@ class OperationTest(unittest.TestCase):
         self.check(lambda m, x, i: torch.zeros_like(x).index_add(0, i, x @ m.w), self.x(5, 6), rows)
         self.check(lambda m, x: assigned(m.w, x), self.x())
         self.check(lambda m, x: masked(m.w * x, x), self.x())
+
+    def test_assignments_by_masks(self):
+        """How many elements a mask has is not known, so what is written there is chosen for each element."""
+        rows, columns = torch.tensor([True, False, True, True, False, False]), torch.tensor([False, True] * 3)
+        self.check(lambda m, x, r: written(x @ m.w, r, m.w[0]), self.x(), rows)
+        self.check(lambda m, x, r: written(x @ m.w, r, m.w[:3]) + written(x, r, m.w[:1]), self.x(), rows)
+        self.check(lambda m, x, c: written(x @ m.w, (slice(None), c), m.w[:, :1]) * written(x, (..., c), m.w[:, 1:4]),
+                   self.x(), columns)
+        self.check(lambda m, x, r: written(x * m.w, (r, 2), m.w[:3, 0]) + written(x, (slice(1, 4), r), m.w.sum()),
+                   self.x(), rows)
+        self.check(lambda m, x, r: written(x @ m.w, (None, r), m.w[:3]), self.x(), rows)
+        self.check(lambda m, x: written(x.view(2, 3, 6), (m.w > 0).view(2, 3, 6), m.w.mean()), self.x())
+        self.check(lambda m, x, r: m.w.index_put((r,), x[0] * m.w[1]) + m.w.index_put((r,), x[:3] * m.w[:3], True),
+                   self.x(), rows)
+        self.check(lambda m, x, r: (m.w * 2).index_put_((r,), m.w[0] * x[0], accumulate=True), self.x(), rows)
+        torch._dynamo.reset()
+        run = torch.compile(written, backend="remat", dynamic=False)
+        with self.assertRaisesRegex(remat.RunError, "a mask holds at another number of places than the 2 of the val"):
+            run(self.x(), rows, self.x(2, 6))
+
+    def test_indices_without_elements(self):
+        none = torch.zeros(2, 0, dtype=torch.int64)
+        self.check(lambda m, x, i: m.w.gather(0, i).sum() + m.w[0].gather(0, i).sum() + m.w * x, self.x(), none)
+        for reduce in ("sum", "amax"):
+            self.check(lambda m, x, i: m.w.scatter_reduce(0, i, x[:2, :0], reduce) + m.w.scatter(0, i, x[:2, :0]),
+                       self.x(), none)
+        self.check(lambda m, x: m.w.sum().index_copy(0, torch.tensor([0]), x.sum() * m.w[0, 0]), self.x())
 
     def test_gathers_and_scatters(self):
         index = torch.tensor([[0, 1], [2, 3], [5, 4], [0, 2], [1, 0], [3, 4]])
@@ -105,7 +138,10 @@ class OperationTest(unittest.TestCase):
     def test_convolutions(self):
         layers = [(nn.Conv1d(3, 4, 3, padding=1), (2, 3, 6)), (nn.Conv3d(2, 4, 3, padding=1), (2, 2, 4, 5, 4)),
                   (nn.Conv2d(4, 4, 3, groups=4, dilation=2), (2, 4, 7, 7)),
-                  (nn.ConvTranspose2d(3, 4, 3, stride=2, padding=1, output_padding=1), (2, 3, 6, 6))]
+                  (nn.ConvTranspose2d(3, 4, 3, stride=2, padding=1, output_padding=1), (2, 3, 6, 6)),
+                  # What is added behind is a stride or more.
+                  (nn.ConvTranspose1d(3, 4, 3, stride=2, padding=1, output_padding=3, dilation=4), (2, 3, 6)),
+                  (nn.ConvTranspose1d(4, 4, 3, padding=2, output_padding=2, dilation=3, groups=2), (2, 4, 6))]
         for layer, shape in layers:
             self.check(lambda m, x: m.n(x) * m.w.sum(), self.x(*shape), layer=layer)
 
@@ -113,10 +149,18 @@ class OperationTest(unittest.TestCase):
         for run in (lambda y: F.avg_pool2d(y, 3, 2, 1, count_include_pad=False),
                     lambda y: F.max_pool2d(y, 2, 2, ceil_mode=True), lambda y: F.adaptive_avg_pool2d(y, (3, 2)),
                     lambda y: F.adaptive_max_pool2d(y, (3, 5)), lambda y: F.adaptive_max_pool1d(y.flatten(2), 4),
+                    lambda y: F.adaptive_max_pool3d(y.unflatten(2, (1, 7)), (1, 3, 5)),
                     lambda y: F.interpolate(y, scale_factor=2), lambda y: F.pad(y, (1, 1, 1, 1), mode="reflect"),
                     lambda y: F.interpolate(y, size=(9, 8), mode="bilinear"), lambda y: F.pixel_shuffle(y, 2),
                     lambda y: F.unfold(y, 3)):
             self.check(lambda m, x, run=run: run(m.n(x)), self.x(2, 3, 9, 9), layer=nn.Conv2d(3, 4, 3))
+
+    def test_windows_at_random_distances(self):
+        numbers = torch.tensor([[[0.1, 0.9], [0.3, 0.2], [0.7, 0.6]]] * 2)
+        self.check(lambda m, x, n: F.fractional_max_pool2d(m.n(x), (2, 3), (3, 4), _random_samples=n) * m.w[0, 0],
+                   self.x(2, 3, 9, 6), numbers, layer=nn.Conv2d(3, 3, 1))
+        self.check(lambda m, x, n: F.fractional_max_pool3d(m.n(x), 2, (1, 4, 2), _random_samples=n),
+                   self.x(2, 3, 4, 7, 6), torch.cat([numbers, numbers[..., :1]], 2), layer=nn.Conv3d(3, 3, 1))
 
     def test_gradients_of_greatest_elements(self):
         """Whatever the windows, the gradient is that of PyTorch: nothing is rounded where windows do not overlap, and
@@ -290,6 +334,8 @@ class OperationTest(unittest.TestCase):
             m.w, 0.3, dim=1), self.x())
         self.check(lambda m, x, b: m.w[torch.searchsorted(b, x, right=True)], self.x(3, 4), torch.tensor([-1.0, 0, 1]))
         self.check(lambda m, x: torch.masked_scatter(m.w, x > 0.5, x * m.w), self.x())
+        self.check(lambda m, x, i: m.w[torch.searchsorted(x.flip(0), 1, sorter=i)], torch.arange(6.0),
+                   torch.arange(5, -1, -1))
         self.check(lambda m, x: m.w.median() + torch.where(x > 0.5, float("nan"), m.w).nanmedian(1).values + torch.where(
             x > 0.5, float("nan"), m.w).nanmedian(), self.x())
         self.check(lambda m, x: m.w.mode(0).values + torch.where(x > 0, 1.0, m.w).mode(1).values, self.x())

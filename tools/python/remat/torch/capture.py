@@ -182,7 +182,9 @@ def _explain(error):
     elif "data-dependent" in why:
         why = "what the model computes depends on the data of a tensor, which one graph cannot do (%s)" % why
     tracer = os.path.dirname(torch._dynamo.__file__)
-    places = [place for place in places if is_foreign(place[0]) and not place[0].startswith(tracer)]
+    # PyTorch shortens some paths, which then name no file.
+    places = [place for place in places if is_foreign(place[0]) and not place[0].startswith(tracer) and
+              os.path.isabs(place[0])]
     return ("%s:%s: " % places[-1] if places else "") + why
 
 

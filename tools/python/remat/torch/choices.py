@@ -84,15 +84,54 @@ def _window_places(extent, size, device):
     return torch.minimum(begin + torch.arange(width, device=device), end - 1)
 
 
-def _adaptive_max_pool2d(x, output_size):
-    """The greatest element of each window and its number in the image, the first of equal ones; nan is one."""
-    height, width = output_size
-    rows, columns = (_window_places(e, s, x.device) for e, s in zip(x.shape[-2:], (height, width)))
-    shape = (height, width, rows.shape[1], columns.shape[1])
-    rows, columns = rows.view(height, 1, -1, 1).expand(shape), columns.view(1, width, 1, -1).expand(shape)
-    number = (rows * x.shape[-1] + columns).reshape(height, width, shape[2] * shape[3])
-    values, best = x.flatten(-2)[..., number.reshape(-1)].view(*x.shape[:-2], *number.shape).max(-1)
-    return values, number.expand(*best.shape, number.shape[-1]).gather(-1, best.unsqueeze(-1)).squeeze(-1)
+def _window_maxima(x, places):
+    """The greatest element of each window and its number in the image, the first of equal ones; nan is one. `places`
+    has for each dimension of the image the elements of each window there, (windows, width), before which it may have
+    the dimensions of `x`."""
+    spatial = len(places)
+    lead, image = x.shape[:-spatial], x.shape[-spatial:]
+    number, size = 0, 1
+    for axis in reversed(range(spatial)):
+        part = places[axis] * size
+        windows, width = part.shape[-2:]
+        shape = [1] * (2 * spatial)
+        shape[axis], shape[spatial + axis] = windows, width
+        number = number + part.reshape(*part.shape[:-2], *shape)
+        size *= image[axis]
+    number, flat = number.flatten(-spatial), x.flatten(-spatial)
+    shape = lead + number.shape[-1 - spatial:]
+    if number.dim() == spatial + 1:  # The same of all images
+        elements = flat[..., number.reshape(-1)].view(shape)
+    else:
+        elements = flat.gather(-1, number.flatten(len(lead))).view(shape)
+    values, best = elements.max(-1)
+    return values, number.expand(shape).gather(-1, best.unsqueeze(-1)).squeeze(-1)
+
+
+def _adaptive_max_pool(x, output_size):
+    return _window_maxima(x, [_window_places(extent, size, x.device)
+                              for extent, size in zip(x.shape[-len(output_size):], output_size)])
+
+
+def _fractional_places(extent, size, width, samples):
+    """The elements of windows that begin at random distances, (..., size, width), by a number of each of `samples`."""
+    number = torch.arange(size, device=samples.device)
+    samples = samples.unsqueeze(-1)
+    step = (extent - width) / (size - 1) if size > 1 else 0.0
+    begin = ((number + samples) * step).long() - (samples * step).long()
+    begin = torch.where(number == size - 1, extent - width, begin)
+    return begin.unsqueeze(-1) + torch.arange(width, device=samples.device)
+
+
+def _fractional_max_pool(x, kernel_size, output_size, samples):
+    """Graham's pooling. `samples` has a number for each image and feature and each dimension: of two, the last one's is
+    the first."""
+    spatial = len(output_size)
+    samples = samples.to(x.dtype).reshape(*x.shape[:-spatial], spatial)
+    columns = reversed(range(2)) if spatial == 2 else range(spatial)
+    return _window_maxima(x, [_fractional_places(extent, size, width, samples[..., column])
+                              for extent, size, width, column in zip(x.shape[-spatial:], output_size, kernel_size,
+                                                                     columns)])
 
 
 def _embedding_renorm(weight, indices, max_norm, norm_type):
@@ -140,5 +179,8 @@ def choices():
                for overload in packet.overloads() if not overload.endswith("out")}
     return {aten.multinomial.default: _multinomial, aten.median.default: _median_of_all,
             aten.nanmedian.default: _nanmedian_of_all, aten.nanmedian.dim: _nanmedian, aten.mode.default: _mode,
-            aten.nonzero_static.default: _nonzero_static, aten.adaptive_max_pool2d.default: _adaptive_max_pool2d,
+            aten.nonzero_static.default: _nonzero_static, aten.adaptive_max_pool2d.default: _adaptive_max_pool,
+            aten.adaptive_max_pool3d.default: _adaptive_max_pool,
+            aten.fractional_max_pool2d.default: _fractional_max_pool,
+            aten.fractional_max_pool3d.default: _fractional_max_pool,
             aten.embedding_renorm.default: _embedding_renorm, **windows}

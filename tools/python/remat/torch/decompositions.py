@@ -71,7 +71,8 @@ def _searchsorted(ordered, x, *, out_int32=False, right=False, side=None, sorter
 
 
 def _searchsorted_scalar(ordered, x, **options):
-    return _searchsorted(ordered, torch.tensor(x, device=ordered.device), **options)
+    dtype = ordered.dtype if isinstance(x, int) or ordered.is_floating_point() else torch.get_default_dtype()
+    return _searchsorted(ordered, torch.full((), x, dtype=dtype, device=ordered.device), **options)
 
 
 def _masked_scatter(x, mask, source):
@@ -364,12 +365,26 @@ def _grid_sampler_2d_backward(grad, x, grid, interpolation_mode, padding_mode, a
     return of_x.view(x.shape) if output_mask[0] else None, of_grid if output_mask[1] else None
 
 
+def _to_places(grad, x, places, spatial):
+    """Each element of a pooling's result is one of the image, whose number in it is known."""
+    flat = lambda v: v.flatten(-spatial)
+    return torch.zeros_like(flat(x)).scatter_add(-1, flat(places), flat(grad)).view(x.shape)
+
+
 def _adaptive_max_pool2d_backward(grad, x, places):
-    """Each element of the result is one of the image, whose number in it is known."""
-    image = x.shape[-2] * x.shape[-1]
-    flat = lambda v: v.reshape(*v.shape[:-2], v.shape[-2] * v.shape[-1])
-    zeros = grad.new_zeros(*x.shape[:-2], image)
-    return zeros.scatter_add(-1, flat(places), flat(grad)).view(x.shape)
+    return _to_places(grad, x, places, 2)
+
+
+def _adaptive_max_pool3d_backward(grad, x, places):
+    return _to_places(grad, x, places, 3)
+
+
+def _fractional_max_pool2d_backward(grad, x, kernel_size, output_size, places):
+    return _to_places(grad, x, places, 2)
+
+
+def _fractional_max_pool3d_backward(grad, x, kernel_size, output_size, places):
+    return _to_places(grad, x, places, 3)
 
 
 def _antialias_weights(like, extent, size, align_corners, scale, is_cubic):
@@ -430,4 +445,7 @@ def more_decompositions():
             aten._embedding_bag_dense_backward.default: _embedding_bag_dense_backward,
             aten._embedding_bag_per_sample_weights_backward.default: _embedding_bag_weights_backward,
             aten.adaptive_max_pool2d_backward.default: _adaptive_max_pool2d_backward,
+            aten.adaptive_max_pool3d_backward.default: _adaptive_max_pool3d_backward,
+            aten.fractional_max_pool2d_backward.default: _fractional_max_pool2d_backward,
+            aten.fractional_max_pool3d_backward.default: _fractional_max_pool3d_backward,
             aten.grid_sampler_2d_backward.default: _grid_sampler_2d_backward}

@@ -9,6 +9,7 @@ import contextlib
 import torch
 
 from ..exported import unique_name
+from .masks import write_by_selection
 
 
 def _stacked(rows):
@@ -42,7 +43,8 @@ def _length(xs):
 
 
 def call_functions(graph_module):
-    """Puts what autograd sees through in the place of loops of known length and of flex_attention."""
+    """Puts what autograd sees through in the place of loops of known length, of flex_attention, and of assignments by
+    masks."""
     ops = torch.ops.higher_order
     for module in graph_module.modules():
         if not isinstance(module, torch.fx.GraphModule):
@@ -54,6 +56,7 @@ def call_functions(graph_module):
                 xs = node.args[2 if node.target is ops.scan else 1]
                 if _length(xs):
                     node.target = _unrolled_scan if node.target is ops.scan else _unrolled_map
+        write_by_selection(module)
         module.recompile()
 
 

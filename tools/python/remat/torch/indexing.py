@@ -251,6 +251,8 @@ def _scatter_inputs(l, a, dim, index, source, dtype):
 @rule("scatter_add")
 def _scatter_add(l, node, a, dim, index, source):
     shape, dtype = l.result()
+    if 0 in l.value(index).shape:
+        return l.value(a)
     inputs, sizes, places = _scatter_inputs(l, a, wrap(dim, max(len(shape), 1)), index, source, dtype)
     return l.function.scatter(inputs, sizes, l.value(a), lambda b, points, names: (
         places(b, points, names), names[1]))
@@ -264,6 +266,8 @@ def _scatter(l, node, a, dim, index, source, reduce=None):
         return _scatter_add(l, node, a, dim, index, source)
     if reduce is not None:
         l.refuse("reduce='%s' is not supported, expected 'add'" % reduce)
+    if 0 in l.value(index).shape:
+        return l.value(a)
     inputs, sizes, places = _scatter_inputs(l, a, dim, index, source, dtype)
     value = l.value(a)
     if len(sizes) and sizes[dim] == 1 and all(s == e for i, (s, e) in enumerate(zip(sizes, shape)) if i != dim):
@@ -289,7 +293,7 @@ def _scatter_one(l, value, dim, inputs):
 def _scatter_reduce(l, node, a, dim, index, source, reduce, include_self=True):
     shape, dtype = l.result()
     dim = wrap(dim, max(len(shape), 1))
-    if reduce == "sum" and include_self:
+    if reduce == "sum" and include_self or 0 in l.value(index).shape:
         return _scatter_add(l, node, a, dim, index, source)
     inner = working(dtype)
     value = l.convert(l.value(a), l.dtype(a), inner)
@@ -367,7 +371,11 @@ def _index_add(l, node, a, dim, index, source, alpha=1):
 @rule("index_copy")
 def _index_copy(l, node, a, dim, index, source):
     value = l.value(a)
-    dim = wrap(dim, max(value.rank, 1))
+    if value.rank == 0:  # The last of the copies counts, as every one is to the same place.
+        source = l.function.reshape(l.value(source), (math.prod(l.value(source).shape),))
+        last = l.function.slice(source, [source.shape[0] - 1], (1,), [1]) if source.shape[0] else value
+        return l.function.reshape(last, ())
+    dim = wrap(dim, value.rank)
     source, index = l.converted(source, l.dtype(a)), l.value(index)
 
     def places(b, points, names):

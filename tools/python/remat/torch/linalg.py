@@ -21,7 +21,10 @@ def _matrices(l, a):
 
 
 def _call(l, routine, operands, results, **letters):
-    """A call of LAPACK, by its name without the type. `results` are pairs of a shape and an element."""
+    """A call of LAPACK, by its name without the type. `results` are pairs of a shape and an element. Of matrices without
+    elements, bases are those of the space."""
+    if 0 in operands[0].shape:
+        return [_unit(l, *result) for result in results]
     element = operands[0].element
     target = "lapack_%s%s_ffi" % ("d" if element == "f64" else "s", routine)
     return _custom_call(l, target, operands, results, letters)
@@ -52,6 +55,16 @@ def _triangle(l, value, keep, diagonal=None):
         return result
 
     return l.function.generic([(value, identity(rank))], value.shape, value.element, body)
+
+
+def _unit(l, shape, element):
+    """Matrices with ones on the diagonal."""
+    if 0 in shape:
+        return l.function.empty(shape, element)
+    rank = len(shape)
+    return l.function.generic([], shape, element, lambda b: b.select(
+        b.compare("eq", b.index(rank - 2), b.index(rank - 1), "index"), b.constant(1, element),
+        b.constant(0, element), element))
 
 
 def _leading(l, value, rows, columns):
@@ -158,7 +171,9 @@ def _lu_unpack(l, node, factors, pivots, unpack_data=True, unpack_pivots=True):
     count, element = min(rows, columns), factors.element
     empty = l.function.empty((0,), element)
     permutation, lower, upper = empty, empty, empty
-    if unpack_pivots:
+    if unpack_pivots and 0 in pivots.shape:
+        permutation = _unit(l, batch + (rows, rows), element)
+    elif unpack_pivots:
         order, = _custom_call(l, "remat.row_order", [pivots], [(batch + (rows,), "i64")])
         loops = len(batch) + 2
 

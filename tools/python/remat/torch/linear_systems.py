@@ -88,6 +88,8 @@ def _cholesky_inverse(factor, upper=False):
 def _pseudo_inverse(a, *, atol=None, rtol=None, hermitian=False):
     """As PyTorch: singular values that are not larger than a bound count as zeros. Without bounds, it is the type's
     precision times the larger extent, times the largest singular value."""
+    if a.numel() == 0:
+        return a.mT.clone()
     zero = torch.zeros((), dtype=a.dtype, device=a.device)
     if rtol is None:
         rtol = zero + torch.finfo(a.dtype).eps * max(a.shape[-2:])

@@ -107,6 +107,13 @@ def _add_bias(l, value, bias):
                               value.element, body)
 
 
+def _transposed_padding(padding, output_padding, strides):
+    """Before and behind, and by how much the result is longer than what is computed. From a stride on, what a transposed
+    convolution adds behind its result takes away from the padding, or is no place that anything goes to."""
+    wide = [o if o >= s else 0 for o, s in zip(output_padding, strides)]
+    return padding, [max(p - o, 0) for p, o in zip(padding, wide)], [max(o - p, 0) for p, o in zip(padding, wide)]
+
+
 @rule("convolution")
 def _convolution(l, node, x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
     spatial = l.value(w).rank - 2
@@ -115,9 +122,14 @@ def _convolution(l, node, x, w, bias, stride, padding, dilation, transposed, out
     # Without a batch there is one dimension less.
     batched = x if x.rank == spatial + 2 else l.function.reshape(x, (1,) + x.shape)
     full = shape if len(shape) == spatial + 2 else (1,) + shape
-    s, p, d = (_per_dim(v, spatial) for v in (stride, padding, dilation))
-    kind = "input_grad" if transposed else "forward"
-    y = conv(l, kind, batched, w, full, spatial, s, d, p, p, groups)
+    s, p, d, o = (_per_dim(v, spatial) for v in (stride, padding, dilation, output_padding))
+    if transposed:
+        low, high, more = _transposed_padding(p, o, s)
+        part = full[:2] + tuple(extent - n for extent, n in zip(full[2:], more))
+        y = l.function.pad(conv(l, "input_grad", batched, w, part, spatial, s, d, low, high, groups),
+                           [0] * len(full), [0, 0] + more, 0)
+    else:
+        y = conv(l, "forward", batched, w, full, spatial, s, d, p, p, groups)
     if bias is not None:
         y = _add_bias(l, y, bias)
     return l.function.reshape(y, shape)
@@ -129,13 +141,19 @@ def _convolution_backward(l, node, gy, x, w, bias_sizes, stride, padding, dilati
     spatial = l.value(w).rank - 2
     dtype = l.dtype(gy)
     gy, x, w = l.value(gy), l.value(x), l.value(w)
-    s, p, d = (_per_dim(v, spatial) for v in (stride, padding, dilation))
+    s, p, d, o = (_per_dim(v, spatial) for v in (stride, padding, dilation, output_padding))
+    low, high, computed = p, p, gy
+    if transposed:
+        low, high, more = _transposed_padding(p, o, s)
+        part = gy.shape[:2] + tuple(extent - n for extent, n in zip(gy.shape[2:], more))
+        computed = l.function.slice(gy, [0] * gy.rank, part, [1] * gy.rank)
     gx = gw = gb = None
     if output_mask[0]:
-        gx = conv(l, "forward" if transposed else "input_grad", gy, w, x.shape, spatial, s, d, p, p, groups)
+        gx = conv(l, "forward" if transposed else "input_grad", computed, w, x.shape, spatial, s, d, low, high,
+                  groups)
     if output_mask[1]:
-        operands = (gy, x) if transposed else (x, gy)
-        gw = conv(l, "filter_grad", *operands, w.shape, spatial, s, d, p, p, groups)
+        operands = (computed, x) if transposed else (x, gy)
+        gw = conv(l, "filter_grad", *operands, w.shape, spatial, s, d, low, high, groups)
     if output_mask[2]:
         inner = working(dtype)
         total = l.function.generic(
