@@ -32,14 +32,16 @@ static Error checkForGraph(StringRef manifestFile, const StepFlags &flags) {
   return flags.refuseStages(ImportStage | JointStage | TasksStage, why);
 }
 
-/// Refuses what says nothing of an instance.
+/// Refuses what says nothing of an instance. It has no step that could run, so
+/// threads are those of the search.
 static Error checkForInstance(StringRef manifestFile, const StepFlags &flags) {
   StringRef why = "the input is an instance, no model";
   if (Error error = checkNoManifest(manifestFile, why))
     return error;
   return flags.refuseAllBut({"budget", "planner", "effort", "time-limit", "gap",
-                             "seed", "search-threads", "reorder", "offload",
-                             "host-budget", "link-bandwidth", "region-budget"},
+                             "seed", "search-threads", "threads", "reorder",
+                             "offload", "host-budget", "link-bandwidth",
+                             "region-budget"},
                             why);
 }
 

@@ -253,6 +253,13 @@ static Error applyCostThreads(StepOptions &step) {
   return Error::success();
 }
 
+/// An instance has no step that could run: `--threads` are of the search there.
+static void applySearchThreads(StepOptions &step) {
+  if (options().step.isGiven("threads") &&
+      !options().step.isGiven("search-threads"))
+    step.plan.solver.threads = step.threads;
+}
+
 /// A table of plans in place of one plan.
 static Error runWhatIf(const StepOptions &step) {
   StringLiteral why = "'--what-if' makes several plans";
@@ -333,6 +340,8 @@ static Error runTool() {
     return input.takeError();
   if (auto *problem = std::get_if<fastmemory::Problem>(&*input))
     return runFastMemory(*problem, step.plan.solver);
+  if (std::holds_alternative<Instance>(*input))
+    applySearchThreads(step);
   if (Error error = options().fastMemory.refuse(
           "the input is no problem of a fast memory"))
     return error;
