@@ -235,6 +235,12 @@ class OperationTest(unittest.TestCase):
                     self.check(lambda m, x, g: F.grid_sample(
                         m.n(x), g * 1.3 + m.w[None, :4, :4, None], mode, padding, align), self.x(1, 2, 5, 4), grid,
                         layer=nn.Conv2d(2, 3, 1))
+        grid = self.x(1, 2, 4, 4, 3)
+        for mode, padding, align in (("bilinear", "zeros", False), ("nearest", "border", True),
+                                     ("bilinear", "reflection", True)):
+            self.check(lambda m, x, g: F.grid_sample(
+                m.n(x), g * 1.3 + m.w[None, None, :4, :4, None], mode, padding, align), self.x(1, 2, 3, 5, 4), grid,
+                layer=nn.Conv3d(2, 3, 1))
         self.check(lambda m, x: F.grid_sample(x, F.affine_grid(m.w[None, :2, :3], (1, 2, 4, 4), align_corners=False),
                                               align_corners=False), self.x(1, 2, 5, 5))
         self.check(lambda m, x: F.adaptive_max_pool2d(m.n(x), (3, 2)), self.x(1, 2, 6, 6), layer=nn.Conv2d(2, 3, 1))
@@ -437,6 +443,32 @@ class ExactTest(unittest.TestCase):
                 continue
             with self.assertRaisesRegex(Exception, "ExportError: .*test_torch_operations.py:.*" + message):
                 self.run_compiled(run, argument)
+
+    def test_tensors_that_are_not_dense_are_refused(self):
+        rows = torch.nested.nested_tensor([torch.randn(2, 6), torch.randn(3, 6)], layout=torch.jagged)
+        message = "is a nested tensor, expected a dense one; pad it by torch.nested.to_padded_tensor"
+        with self.assertRaisesRegex(Exception, "ExportError: the input .*" + message):
+            self.run_compiled(lambda x: torch.sin(x), rows)
+        with self.assertRaisesRegex(remat.ExportError, message):
+            rt.export(nn.Linear(6, 4), (rows,))
+        with self.assertRaisesRegex(remat.ExportError, "sparse tensors are not supported, as .* leave out 'sparse'"):
+            rt.export(nn.Embedding(5, 3, sparse=True), (torch.tensor([1, 2]),))
+
+    def test_shapes_that_depend_on_data(self):
+        """Without `fullgraph`, PyTorch computes these itself."""
+        def run(x):
+            return torch.masked_select(x, x > 0).sum()
+
+        x = torch.randn(4, 6, requires_grad=True)
+        torch._dynamo.reset()
+        torch.compile(run, backend="remat")(x).backward()
+        torch.testing.assert_close(x.grad, (x > 0).to(x.dtype))
+        message = r"test_torch_operations.py:\d+: masked_select: the shape of what it gives depends on the data"
+        torch._dynamo.reset()
+        with self.assertRaisesRegex(Exception, message):
+            torch.compile(run, backend="remat", fullgraph=True)(x)
+        with self.assertRaisesRegex(remat.ExportError, message):
+            rt.export(run, (x,))
 
     def test_fake_quantization(self):
         x, scale = torch.randn(4, 6), torch.tensor([0.1, 0.3, 0.2, 0.5, 0.4, 0.7])

@@ -15,7 +15,7 @@ from ..errors import ArgumentError, Error, RunError
 from ..mlir import dtype_of
 from ..step import State, compile_module
 from .higher_order import call_functions
-from .joint import (Program, decompositions, mutated_inputs, specialize, traceable_kernels,
+from .joint import (Program, decompositions, mutated_inputs, shapes_that_are_known, specialize, traceable_kernels,
                     warn_of_reentrant_checkpoints)
 from .placement import check_inputs, placement_of
 from .random import SEED
@@ -478,9 +478,9 @@ def compile_graph(graph_module, inputs, options=None):
     from torch._dynamo.backends.common import aot_autograd
     from functorch.compile import make_boxed_func
     options = {"threads": torch.get_num_threads(), **(options or {})}
+    check_inputs(graph_module, inputs)
     # Dynamo leaves the extents open that it has seen change. Steps are compiled for those that they get.
     specialize(inputs)
-    check_inputs(graph_module, inputs)
     warn_of_reentrant_checkpoints(graph_module)
     call_functions(graph_module)
 
@@ -497,7 +497,7 @@ def compile_graph(graph_module, inputs, options=None):
     def inference(module, _):
         return Inference(module, options)
 
-    with traceable_kernels():
+    with traceable_kernels(), shapes_that_are_known(graph_module):
         return aot_autograd(fw_compiler=run_forward, bw_compiler=run_backward, inference_compiler=inference,
                             partition_fn=partition, decompositions=decompositions())(graph_module, inputs)
 

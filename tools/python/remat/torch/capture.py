@@ -14,8 +14,9 @@ import torch
 from ..errors import Error, ExportError
 from .ctc import ctc_loss_of_tensors
 from .higher_order import call_functions, flex_attention_on_cpu
-from .joint import decompositions, traceable_kernels, warn_of_reentrant_checkpoints
+from .joint import decompositions, shapes_that_are_known, traceable_kernels, warn_of_reentrant_checkpoints
 from .lower import is_foreign
+from .placement import check_inputs
 
 
 class _Captured(BaseException):
@@ -122,6 +123,7 @@ class Capture:
         from functorch.compile import make_boxed_func
         from torch._dynamo.backends.common import aot_autograd
         from torch._functorch.partitioners import default_partition
+        check_inputs(graph_module, inputs)
         _refuse_written_gradients()
         warn_of_reentrant_checkpoints(graph_module)
         if isinstance(self.model, torch.nn.Module):
@@ -143,7 +145,7 @@ class Capture:
         def run(module, _):
             return make_boxed_func(module.forward)
 
-        with traceable_kernels():
+        with traceable_kernels(), shapes_that_are_known(graph_module):
             aot_autograd(fw_compiler=run, bw_compiler=run, inference_compiler=inference, partition_fn=partition,
                          decompositions=decompositions())(graph_module, inputs)
 

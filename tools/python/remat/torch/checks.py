@@ -1,4 +1,4 @@
-"""Rules of operations that state what must hold.
+"""Rules of operations that state what must hold, and of those that are never supported.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -38,3 +38,9 @@ def _linalg_check_errors(l, node, info, api_name, *, is_matrix):
         return x
 
     l.function.generic([(value, identity(value.rank))], value.shape, value.element, body)
+
+
+@rule("_sparse_coo_tensor_with_dims_and_tensors")
+def _sparse(l, node, *args, **kwargs):
+    l.refuse("sparse tensors are not supported, as the gradients of torch.nn.Embedding(..., sparse=True) are; leave out "
+             "'sparse'")

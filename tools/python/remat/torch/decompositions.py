@@ -4,6 +4,8 @@ or are operations that are here, too.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import itertools
+
 import torch
 
 # Scans and searches
@@ -323,46 +325,64 @@ def _cubic_weights(t):
     return left + [(weight, -slope) for weight, slope in right]
 
 
-def _sampled_corners(x, y, interpolation_mode):
-    """The elements that a place is interpolated of: their places along x and y, the slopes of the weight along x and y,
-    and the weight."""
+def _neighbors(place, interpolation_mode):
+    """The elements along an axis that a place is interpolated of: where they are, their weights, and the slopes of
+    these."""
     if interpolation_mode == 1:
-        return [(x.round(), y.round(), None, None, torch.ones_like(x))]
-    left, top = x.floor(), y.floor()
-    fx, fy = x - left, y - top
-    one = torch.ones_like(x)
+        return [(place.round(), torch.ones_like(place), torch.zeros_like(place))]
+    first = place.floor()
+    t, one = place - first, torch.ones_like(place)
     if interpolation_mode == 2:
-        first, along_x, along_y = -1, _cubic_weights(fx), _cubic_weights(fy)
-    else:
-        first, along_x, along_y = 0, [(1 - fx, -one), (fx, one)], [(1 - fy, -one), (fy, one)]
-    return [(left + first + i, top + first + j, slope_x * weight_y, weight_x * slope_y, weight_x * weight_y)
-            for j, (weight_y, slope_y) in enumerate(along_y) for i, (weight_x, slope_x) in enumerate(along_x)]
+        return [(first - 1 + i, *weight) for i, weight in enumerate(_cubic_weights(t))]
+    return [(first, 1 - t, -one), (first + 1, t, one)]
 
 
-def _grid_sampler_2d_backward(grad, x, grid, interpolation_mode, padding_mode, align_corners, output_mask):
-    """Bicubic sampling pads for each of its elements, the others for the place itself."""
-    batch, channels, height, width = x.shape
-    (px, slope_x), (py, slope_y) = (_places(grid[..., i], e, align_corners) for i, e in ((0, width), (1, height)))
-    if interpolation_mode != 2:
-        px, slope_x = _padded(px, slope_x, width, padding_mode, align_corners)
-        py, slope_y = _padded(py, slope_y, height, padding_mode, align_corners)
-    flat = x.reshape(batch, channels, height * width)
-    of_x = grad.new_zeros(batch, channels, height * width)
-    sum_x, sum_y = torch.zeros_like(px), torch.zeros_like(py)
-    for cx, cy, weight_x, weight_y, weight in _sampled_corners(px, py, interpolation_mode):
+def _sampled_corners(x, grid, interpolation_mode, padding_mode, align_corners):
+    """The elements that each place is interpolated of: their numbers in an image, whether they are in it, their weight,
+    and its slopes along the axes, the last one first. Bicubic sampling pads for each of its elements, the others for
+    the place itself."""
+    extents, along = x.shape[:1:-1], []
+    for axis, extent in enumerate(extents):
+        place, slope = _places(grid[..., axis], extent, align_corners)
+        if interpolation_mode != 2:
+            place, slope = _padded(place, slope, extent, padding_mode, align_corners)
+        neighbors = _neighbors(place, interpolation_mode)
         if interpolation_mode == 2:
-            cx, _ = _padded(cx, slope_x, width, padding_mode, align_corners)
-            cy, _ = _padded(cy, slope_y, height, padding_mode, align_corners)
-        inside = (cx >= 0) & (cx < width) & (cy >= 0) & (cy < height)
-        number = (cy.clamp(0, height - 1) * width + cx.clamp(0, width - 1)).long()
-        number = number.reshape(batch, 1, -1).expand(batch, channels, number[0].numel())
-        kept = torch.where(inside.unsqueeze(1), grad, 0)
-        of_x = of_x.scatter_add(2, number, (kept * weight.unsqueeze(1)).reshape(number.shape))
-        if weight_x is not None:
+            neighbors = [(_padded(n, slope, extent, padding_mode, align_corners)[0], *rest) for n, *rest in neighbors]
+        along.append([(*n, slope) for n in neighbors])
+    for corner in itertools.product(*reversed(along)):
+        corner = corner[::-1]
+        number, inside, weight = 0, True, 1
+        for (place, part, _, _), extent in zip(reversed(corner), reversed(extents)):
+            inside = (place >= 0) & (place < extent) & inside
+            number = number * extent + place.clamp(0, extent - 1)
+            weight = part * weight
+        slopes = []
+        for axis, (_, _, slope, scale) in enumerate(corner):
+            for other, (_, part, _, _) in enumerate(corner):
+                slope = slope if other == axis else slope * part
+            slopes.append(slope * scale)
+        number = number.long().reshape(x.shape[0], 1, -1)
+        yield number.expand(-1, x.shape[1], -1), inside.unsqueeze(1), weight.unsqueeze(1), slopes
+
+
+def _grid_sampler_3d(x, grid, interpolation_mode, padding_mode, align_corners):
+    flat, total = x.flatten(2), x.new_zeros(*x.shape[:2], *grid.shape[1:-1])
+    for number, inside, weight, _ in _sampled_corners(x, grid, interpolation_mode, padding_mode, align_corners):
+        total = total + torch.where(inside, flat.gather(2, number).view(total.shape) * weight, 0)
+    return total
+
+
+def _grid_sampler_backward(grad, x, grid, interpolation_mode, padding_mode, align_corners, output_mask):
+    flat = x.flatten(2)
+    of_x, sums = torch.zeros_like(flat), [torch.zeros_like(grid[..., 0])] * grid.shape[-1]
+    for number, inside, weight, slopes in _sampled_corners(x, grid, interpolation_mode, padding_mode, align_corners):
+        kept = torch.where(inside, grad, 0)
+        of_x = of_x.scatter_add(2, number, (kept * weight).flatten(2))
+        if interpolation_mode != 1:
             products = (kept * flat.gather(2, number).view(grad.shape)).sum(1)
-            sum_x, sum_y = sum_x + products * weight_x, sum_y + products * weight_y
-    of_grid = torch.stack([sum_x * slope_x, sum_y * slope_y], -1)
-    return of_x.view(x.shape) if output_mask[0] else None, of_grid if output_mask[1] else None
+            sums = [total + products * slope for total, slope in zip(sums, slopes)]
+    return of_x.view(x.shape) if output_mask[0] else None, torch.stack(sums, -1) if output_mask[1] else None
 
 
 def _to_places(grad, x, places, spatial):
@@ -448,4 +468,6 @@ def more_decompositions():
             aten.adaptive_max_pool3d_backward.default: _adaptive_max_pool3d_backward,
             aten.fractional_max_pool2d_backward.default: _fractional_max_pool2d_backward,
             aten.fractional_max_pool3d_backward.default: _fractional_max_pool3d_backward,
-            aten.grid_sampler_2d_backward.default: _grid_sampler_2d_backward}
+            aten.grid_sampler_2d_backward.default: _grid_sampler_backward,
+            aten.grid_sampler_3d.default: _grid_sampler_3d,
+            aten.grid_sampler_3d_backward.default: _grid_sampler_backward}

@@ -284,6 +284,23 @@ def _release_marks():
             object.__setattr__(context, "constraint_sizes", [None] * len(context.constraint_sizes))
 
 
+@contextlib.contextmanager
+def shapes_that_are_known(graph_module):
+    """Names the operation of the model where PyTorch finds that a shape depends on the data of a tensor."""
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, free_unbacked_symbols
+    try:
+        yield
+    except GuardOnDataDependentSymNode:
+        for node in graph_module.graph.nodes:
+            value = node.meta.get("example_value")
+            if isinstance(value, torch.Tensor) and free_unbacked_symbols(value.shape):
+                place = describe_place(node)
+                raise ExportError("%s%s: the shape of what it gives depends on the data of a tensor; without "
+                                  "'fullgraph', torch.compile leaves it to PyTorch" % (
+                                      "%s:%s: " % place[:2] if place else "", node.name)) from None
+        raise
+
+
 def _known_number(node):
     from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
     try:

@@ -269,10 +269,14 @@ def source_name(node):
 
 
 def check_inputs(graph_module, inputs):
-    """Refuses inputs on several devices, by their names in the model."""
+    """Refuses inputs on several devices, and those that are no rectangles, by their names in the model."""
     found = None
     nodes = [n for n in graph_module.graph.nodes if n.op == "placeholder"]
     for node, value in zip(nodes, inputs):
+        if isinstance(value, torch.Tensor) and (value.is_nested or value.layout != torch.strided):
+            raise ExportError("the input %s is a %s tensor, expected a dense one; %s" % (
+                source_name(node), "nested" if value.is_nested else "sparse", "pad it by torch.nested.to_padded_tensor"
+                if value.is_nested else "its method 'to_dense' makes one"))
         if not isinstance(value, torch.Tensor) or not _matters(value):
             continue
         if found and found[0] != value.device:
