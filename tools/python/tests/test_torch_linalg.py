@@ -152,6 +152,14 @@ class LinearAlgebraTest(unittest.TestCase):
         self.check(lambda w: torch.view_as_real(torch.view_as_complex(w.reshape(6, 3, 2)) * torch.polar(
             torch.ones(6, 3, dtype=w.dtype), torch.ones(6, 3, dtype=w.dtype))))
 
+    def test_sums_of_complex_numbers(self):
+        """A variance has that of both parts, and `vdot` the conjugate of its first argument."""
+        numbers = lambda w: torch.complex(w, w.sin())
+        self.check(lambda w: numbers(w).var() + numbers(w).std(1, correction=0))
+        self.check(lambda w: torch.var_mean(numbers(w), 0)[0] + torch.std_mean(numbers(w))[1].abs())
+        self.check(lambda w: torch.vdot(numbers(w)[0], numbers(w)[1]).imag + torch.vdot(numbers(w)[0], numbers(
+            w)[2].conj()).real + torch.dot(numbers(w)[0], numbers(w)[1]).imag)
+
     def test_refusals(self):
         for run, message in (
                 (lambda x: torch.linalg.eigvals(x).abs(), "eigenvalues of matrices that are not symmetric"),

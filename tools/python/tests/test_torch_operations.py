@@ -543,6 +543,12 @@ class ExactTest(unittest.TestCase):
         self.check(lambda a, b: (torch.pow(a, b), a ** 7), a, b)
         self.check(lambda a, b: (a << b, a >> b), torch.tensor([5, -5, 1, 7]), torch.tensor([70, 65, -1, 2]))
 
+    def test_numbers_that_narrow_integers_cannot_hold(self):
+        for dtype in (torch.int8, torch.uint8, torch.int16):
+            self.check(lambda x: x.to(dtype), torch.tensor([300.7, -200.2, 5.9, 70000.0, -1.5, 0.0]))
+        matrices = torch.arange(32, dtype=torch.uint8).view(2, 4, 4)
+        self.check(lambda a: torch.addbmm(a[0], a, a, beta=3, alpha=2), matrices)
+
 
 if __name__ == "__main__":
     unittest.main()

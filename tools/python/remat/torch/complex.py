@@ -96,6 +96,11 @@ def _conj(l, node, a):
                               lambda b, x: b.op("complex.conj %s : %s" % (x, value.element)))
 
 
+@complex_rule("vdot")
+def _vdot(l, node, a, b):
+    return l.function.contract(_conj(l, node, a), ["d0"], l.value(b), ["d0"], (), 1, [])
+
+
 @rule("resolve_conj", "resolve_neg")
 def _resolve(l, node, a):
     return l.value(a)

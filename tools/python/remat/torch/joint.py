@@ -83,11 +83,24 @@ def own_decompositions():
         return g / norm * (grad - v * along / (norm * norm)), along / norm
 
     def addbmm(start, a, b, *, beta=1, alpha=1):
-        product = alpha * (a @ b).sum(0)
+        product = alpha * (a @ b).sum(0, dtype=a.dtype)
         return product.expand(torch.broadcast_shapes(start.shape, product.shape)) if beta == 0 else \
             beta * start + product
 
-    return {aten._trilinear.default: trilinear, aten.diag_embed.default: diag_embed, aten.addbmm.default: addbmm,
+    def complex_variance(x, dim=None, *, correction=None, keepdim=False):
+        if not x.is_complex():
+            return NotImplemented
+        parts = torch.view_as_real(x).unbind(-1)
+        return sum(torch.var(part, dim, correction=correction, keepdim=keepdim) for part in parts)
+
+    def complex_variance_and_mean(x, dim=None, *, correction=None, keepdim=False):
+        if not x.is_complex():
+            return NotImplemented
+        dims = tuple(range(x.dim())) if dim is None else dim
+        return complex_variance(x, dim, correction=correction, keepdim=keepdim), x.mean(dims, keepdim)
+
+    return {aten.var.correction: complex_variance, aten.var_mean.correction: complex_variance_and_mean,
+            aten._trilinear.default: trilinear, aten.diag_embed.default: diag_embed, aten.addbmm.default: addbmm,
             aten._weight_norm_interface.default: weight_norm,
             aten._weight_norm_interface_backward.default: weight_norm_backward}
 

@@ -48,8 +48,10 @@ def convert(body, a, source, target):
     if is_float(target):
         return body.cast("arith.uitofp" if unsigned else "arith.sitofp", a, old, new)
     if is_float(source):
-        if target == torch.uint8:
-            return body.cast("arith.trunci", body.cast("arith.fptosi", a, old, "i64"), "i64", new)
+        # What a narrow type cannot hold loses its upper bits, as in PyTorch.
+        wide = {torch.uint8: "i64", torch.int8: "i32", torch.int16: "i32"}.get(target)
+        if wide:
+            return body.cast("arith.trunci", body.cast("arith.fptosi", a, old, wide), wide, new)
         return body.cast("arith.fptosi", a, old, new)
     if int(old[1:]) == int(new[1:]):
         return a
