@@ -70,25 +70,26 @@ func::FuncOp PartLoop::writePart() {
     old.replaceAllUsesWith(block.addArgument(old.getType(), old.getLoc()));
   };
   builder.setInsertionPoint(terminator);
-  SmallVector<Value> carried, stacked;
+  // Numbers of results: an argument that is returned is moved as well.
+  SmallVector<unsigned> order, stacked;
   DenseSet<int64_t> moved;
   for (auto [number, kind] : llvm::enumerate(kinds)) {
-    Value result = terminator->getOperand(number);
     if (kind == PartResult::Stacked) {
-      stacked.push_back(result);
+      stacked.push_back(number);
       continue;
     }
     if (kind == PartResult::Carried) {
-      carried.push_back(result);
+      order.push_back(number);
       moved.insert(donors[number].getArgNumber());
       move(donors[number].getArgNumber());
       continue;
     }
-    auto type = cast<RankedTensorType>(result.getType());
+    auto type =
+        cast<RankedTensorType>(terminator->getOperand(number).getType());
     Type element = getSumElement(type.getElementType());
-    sums.push_back(carried.size());
+    sums.push_back(order.size());
     block.addArgument(type.clone(element), loc);
-    carried.push_back(result);
+    order.push_back(number);
   }
   for (unsigned number = 0; number < numBefore; ++number)
     if (!moved.contains(number) && !isBatch(number))
@@ -96,8 +97,11 @@ func::FuncOp PartLoop::writePart() {
   for (int64_t number : batch)
     move(number);
   block.eraseArguments(0, numBefore);
-  llvm::append_range(carried, stacked);
-  terminator->setOperands(carried);
+  llvm::append_range(order, stacked);
+  terminator->setOperands(
+      llvm::map_to_vector(order, [&](unsigned number) -> Value {
+        return terminator->getOperand(number);
+      }));
   part.setFunctionType(builder.getFunctionType(block.getArgumentTypes(),
                                                terminator->getOperandTypes()));
   for (unsigned number : sums)

@@ -33,3 +33,17 @@ func.func @main(%w: tensor<3xf32>, %n: tensor<f32>) -> (tensor<f32>, tensor<3xf3
   %g = math.sin %w : tensor<3xf32>
   return %n, %g : tensor<f32>, tensor<3xf32>
 }
+
+// -----
+
+// A part returns its rows, and what all parts have, as they are.
+// CHECK-LABEL: func.func @main
+// CHECK:       %[[ALL:.*]]:3 = remat.loop @main_part count 4 carried(%{{.*}}) invariant(%{{.*}}) sliced(%{{.*}})
+// CHECK-LABEL: func.func private @main_part
+// CHECK-SAME:  %[[SUM:.*]]: tensor<3xf32> {remat.donated = 0 : i64}, %[[W:.*]]: tensor<3xf32>, %[[X:.*]]: tensor<2x3xf32>)
+// CHECK:       %[[NEXT:.*]] = linalg.generic
+// CHECK:       return %[[NEXT]], %[[X]], %[[W]]
+func.func @main(%w: tensor<3xf32>, %x: tensor<2x3xf32>)
+    -> (tensor<2x3xf32>, tensor<3xf32> {remat.gradient = 0 : i64}, tensor<3xf32>) {
+  return %x, %w, %w : tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>
+}
