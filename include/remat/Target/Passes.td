@@ -60,7 +60,8 @@ def PadRowsPass : Pass<"remat-pad-rows", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numPadded", "num-padded", "Values with gaps between rows">
   ];
-  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
 }
 
 #endif // REMAT_TARGET_PASSES

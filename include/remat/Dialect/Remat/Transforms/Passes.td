@@ -188,7 +188,8 @@ def RoundProductsPass
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect"];
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
   let statistics = [
     Statistic<"numProducts", "num-products",
               "Products that are rounded where they are made now">
@@ -214,7 +215,8 @@ def RoundScattersPass
     stays as it is, and so does a scatter with a tag.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect"];
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
 }
 
 def FormEpiloguesPass
@@ -258,7 +260,8 @@ def FormEpiloguesPass
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect"];
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
   let statistics = [
     Statistic<"numEpilogues", "num-epilogues",
               "Products whose readers read something else now">,
