@@ -2,8 +2,9 @@
 """mutate.py TOOLS: mutated IR of all tests through the tools.
 
 Every .mlir of the tests, in the pieces of split-file and --split-input-file, loses, repeats, swaps and changes tokens,
-lines and numbers. The tools may refuse what comes out, with status 1, 2 or 3; they may not crash, hang or print a
-stack. What MLIR's own mlir-opt crashes on, too, is counted apart: its parser is not this project's."""
+lines and numbers. They go through pipelines, or through single passes with any options. The tools may refuse what
+comes out, with status 1, 2 or 3; they may not crash, hang or print a stack. What MLIR's own mlir-opt crashes on, too,
+is counted apart: its parser is not this project's."""
 
 import os
 import random
@@ -37,6 +38,8 @@ GRAPH_WAYS = [
     ("remat-opt", ["--remat-annotate-costs", "--remat-choose-implementations"]),
     ("remat-compile", ["-o", "step.o", "--header=step.h"]), ("remat-plan", ["--budget=min"]), ("remat-run", []),
 ]
+# How often a mutant goes through single passes in any order instead, with any of their options.
+PASSES_SHARE = 0.3
 UPSTREAM = ["--verify-each=false", "--allow-unregistered-dialect"]
 
 
@@ -59,6 +62,40 @@ def find_pieces(root):
                 if re.match(r"#|!|module|func|remat\.graph", part) and "%" in part and len(part) < 20000:
                     pieces.append((os.path.relpath(path, root), part))
     return pieces
+
+
+def find_passes(root):
+    """(name, [(option, type)]) of every pass that TableGen files below a folder define, in order of the names."""
+    passes = []
+    for folder, _, files in os.walk(root):
+        for name in files:
+            if not name.endswith("Passes.td"):
+                continue
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                text = file.read()
+            for part in re.split(r"^def ", text, flags=re.MULTILINE)[1:]:
+                found = re.search(r'Pass<"([\w-]+)"', part)
+                if found:
+                    options = re.findall(r'Option<"\w+",\s*"([\w-]+)",\s*"([^"]+)"', part)
+                    passes.append((found[1], options))
+    return sorted(passes)
+
+
+def choose_passes(passes, dice):
+    """Flags of remat-opt for a few passes."""
+    flags = []
+    for name, known in dice.choices(passes, k=dice.choice([1, 1, 2, 3])):
+        options = []
+        for option, kind in dice.sample(known, dice.randrange(len(known) + 1)):
+            if kind == "bool":
+                value = dice.choice(["true", "false"])
+            elif re.search(r"int|unsigned|double", kind):
+                value = dice.choice(NUMBERS + ["0", "1", "2", "3"] * 3)
+            else:
+                value = dice.choice(["main", "f", "0", "1", "min", "80%", "cpu", "cuda", "x"])
+            options.append(f"{option}={value}")
+        flags.append(f"--{name}" + ("=" + " ".join(options) if options else ""))
+    return flags
 
 
 # Changes and how often they are made. Most keep the text readable for the parser, so that the passes get to see it.
@@ -153,7 +190,7 @@ def mutate(text, dice, other):
 
 
 class Mutant:
-    def __init__(self, seed, pieces):
+    def __init__(self, seed, pieces, passes):
         self.dice = random.Random(seed)
         # Tests of errors hold much that the parser refuses as it is.
         good = [piece for piece in pieces if "errors" not in piece[0]]
@@ -163,6 +200,8 @@ class Mutant:
         for _ in range(self.dice.choice([1, 1, 1, 2, 3])):
             text = mutate(text, self.dice, self.dice.choice(pieces)[1])
         self.tool, self.flags = self.dice.choice(GRAPH_WAYS if "remat.graph" in text else WAYS)
+        if self.dice.random() < PASSES_SHARE:
+            self.tool, self.flags = "remat-opt", choose_passes(passes, self.dice)
         # A product of so large a size ends, but not soon.
         self.text = text.replace("4096", "64") if "--gradcheck" in self.flags else text
 
@@ -202,11 +241,13 @@ def is_upstream(options, folder, mlir_opt, outcome):
 def main():
     options = parse_options(__doc__)
     session = Session("mutate", options)
-    pieces = find_pieces(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    tests = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    pieces = find_pieces(tests)
+    passes = find_passes(os.path.join(tests, "..", "include"))
     mlir_opt = shutil.which("mlir-opt") or shutil.which("/usr/lib/llvm-22/bin/mlir-opt")
     known = {}
     for seed in session.seeds():
-        mutant = Mutant(seed, pieces)
+        mutant = Mutant(seed, pieces, passes)
         outcome = mutant.run(options, session.work)
         session.count("runs")
         if outcome.status == 0 and not outcome.problem:
