@@ -194,6 +194,11 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   FormTasksPassOptions formTasks;
   formTasks.function = options.function;
   pm.addPass(createFormTasksPass(formTasks));
+  if (options.keepRepeated != RepeatKeeping::Never) {
+    KeepRepeatedPassOptions kept;
+    kept.alternative = options.keepRepeated == RepeatKeeping::Auto;
+    pm.addPass(createKeepRepeatedPass(kept));
+  }
   pm.addPass(createOrderTasksPass());
   if (!options.compress.empty()) {
     OfferPackingPassOptions offers;

@@ -34,6 +34,10 @@ enum class MicrobatchOrder { Parts, Layers, Auto };
 /// better.
 enum class LayerFolding { Never, Always, Auto };
 
+/// Whether what forward kernels make is kept where they would run again before
+/// any plan: not, in all cases, or where that plans better.
+enum class RepeatKeeping { Never, Always, Auto };
+
 /// What tensors are kept in: in the types of the program, or in 16 bits.
 enum class TensorNarrowing { None, BF16, F16 };
 
@@ -139,6 +143,9 @@ struct StepOptions {
   /// Whether a product of f16 or bf16 that a bias is added to may stay in f32
   /// until the sum is rounded.
   bool roundsOnlySums = false;
+  /// Whether forward kernels run again only where the plan says so, see
+  /// remat-keep-repeated.
+  RepeatKeeping keepRepeated = RepeatKeeping::Never;
   /// What runs code that is loaded into this process, by a name that the target
   /// knows; empty for what it is made for.
   std::string device;

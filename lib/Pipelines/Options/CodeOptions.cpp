@@ -53,6 +53,15 @@ struct BiasRoundingSyntax {
   }
 };
 
+struct RepeatKeepingNames {
+  static constexpr StringLiteral what = "keeping",
+                                 description = "never|always|auto";
+  static constexpr std::array<std::pair<StringLiteral, RepeatKeeping>, 3>
+      names = {{{"never", RepeatKeeping::Never},
+                {"always", RepeatKeeping::Always},
+                {"auto", RepeatKeeping::Auto}}};
+};
+
 } // namespace
 
 static bool isKeyword(StringRef name) {
@@ -108,6 +117,19 @@ void options::addCodeOptions(TableBuilder &table) {
       .choices = [] {
     return std::vector<OptionChoice>{{"twice", "as the program says"},
                                      {"once", "only the sum"}};
+  };
+  table
+      .add("keep-repeated", TasksStage, MEMBER(keepRepeated),
+           NameSyntax<RepeatKeepingNames>(),
+           "Keep what is cheap to make again, but not without a kernel of its "
+           "own, until the plan says that this runs again")
+      .choices = [] {
+    return std::vector<OptionChoice>{
+        {"never", "it is made again before any budget asks for it"},
+        {"always", "it is kept, as all values are, where the budget allows"},
+        {"auto",
+         "with a budget, both are planned, and the better one is taken; "
+         "without one, it is made again"}};
   };
   table.add("mcpu", JointStage | TasksStage | ObjectStage, MEMBER(chip),
             TextSyntax{"name"},

@@ -149,6 +149,7 @@ static constexpr AttrRule attrRules[] = {
      "a string"},
     {batchPartsAttrName, OnFunction, isPositive, "a positive number of parts"},
     {secondPlansAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
+    {keepsRepeatedAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
     {sliceRowsAttrName, OnFunction, isPositive, "a positive number of rows"},
     {slicesHiddenAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
     {foldedLayersAttrName, OnFunction, isPositive,

@@ -137,6 +137,7 @@ llvm::Expected<GraphPlan> StepPlanner::findOne(Choice &choice,
   if (auto parts = choice.graph->getAttrOfType<IntegerAttr>(batchPartsAttrName))
     plan->batchParts = parts.getInt();
   plan->hasSecondPlans = choice.graph->hasAttr(secondPlansAttrName);
+  plan->keepsRepeated = choice.graph->hasAttr(keepsRepeatedAttrName);
   if (auto rows = choice.graph->getAttrOfType<IntegerAttr>(sliceRowsAttrName))
     plan->sliceRows = rows.getInt();
   plan->slicesHidden = choice.graph->hasAttr(slicesHiddenAttrName);
@@ -209,12 +210,17 @@ llvm::Expected<GraphPlan> StepPlanner::findBest(const PlanOptions &options,
   std::optional<GraphPlan> best;
   std::unique_ptr<planning::InfeasibleBudgetError> failure;
   bool isSmallest = each.budget.kind == BudgetRequest::Kind::Smallest;
-  // A loop of layers is planned fast.
+  // What repeats nothing may be faster than the graph, and comes before all
+  // that cannot be. A loop of layers is planned fast.
+  auto getRank = [&](Choice *choice) {
+    return choice->graph->hasAttr(keepsRepeatedAttrName) ? 0
+           : choice == folded                            ? 1
+                                                         : 2;
+  };
   SmallVector<Choice *> inOrder =
       llvm::map_to_vector(choices, [](Choice &choice) { return &choice; });
-  llvm::stable_sort(inOrder, [&](Choice *a, Choice *b) {
-    return (a == folded) > (b == folded);
-  });
+  llvm::stable_sort(
+      inOrder, [&](Choice *a, Choice *b) { return getRank(a) < getRank(b); });
   for (Choice *choice : inOrder) {
     PlannedGraph applied;
     llvm::Expected<GraphPlan> plan =
@@ -242,6 +248,8 @@ llvm::Expected<GraphPlan> StepPlanner::findBest(const PlanOptions &options,
                        << " parts";
   if (options.explain && planned && best->hasSecondPlans)
     graph.emitRemark() << "convolutions have the plans with less workspace";
+  if (options.explain && planned && best->keepsRepeated)
+    graph.emitRemark() << "no kernel runs again that the plan does not repeat";
   if (options.explain && planned && best->sliceRows != 0)
     graph.emitRemark() << "wide values are made in slices of "
                        << best->sliceRows << " rows"

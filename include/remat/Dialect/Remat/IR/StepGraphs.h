@@ -33,6 +33,11 @@ inline constexpr llvm::StringLiteral batchPartsAttrName = "remat.batch_parts";
 /// the graph that this is an alternative to.
 inline constexpr llvm::StringLiteral secondPlansAttrName = "remat.second_plans";
 
+/// On graphs: what the forward computation makes by kernels that are run again
+/// in the graph that this is an alternative to is kept.
+inline constexpr llvm::StringLiteral keepsRepeatedAttrName =
+    "remat.keeps_repeated";
+
 /// On functions and graphs: the rows of slices of wide values, where these are
 /// other than those that the target asks for.
 inline constexpr llvm::StringLiteral sliceRowsAttrName = "remat.slice_rows";

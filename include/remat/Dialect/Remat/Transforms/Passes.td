@@ -313,6 +313,33 @@ def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
   ];
 }
 
+def KeepRepeatedPass : Pass<"remat-keep-repeated", "::mlir::ModuleOp"> {
+  let summary = "Keep what kernels of the forward computation made";
+  let description = [{
+    `remat-recompute-cheap` lets the backward computation make values again. Of
+    its clones, those that a matmul or a convolution reads are not fused, and
+    run the same kernel on the same operands as a forward task. This pass removes
+    them: their readers read what the forward task made, which is kept until
+    then. Whether it is made again is for the plan to say, as with any other
+    value: without a budget, nothing is.
+
+    Tasks with a policy, with effects, or with random numbers stay. What a
+    kernel makes again beside other things stays, too: it costs no pass over
+    memory.
+
+    With `alternative`, a graph stays as it is, and names a private one of this
+    form as its last alternative (`remat.alternative`), if anything changes.
+  }];
+  let options = [
+    Option<"alternative", "alternative", "bool", /*default=*/"false",
+           "Keep each graph, and make an alternative to it">
+  ];
+  let dependentDialects = ["::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numKept", "num-kept", "Number of tasks that were removed">
+  ];
+}
+
 def OrderTasksPass : Pass<"remat-order-tasks", "::mlir::ModuleOp"> {
   let summary = "Put the tasks of a graph in an order that holds less";
   let description = [{

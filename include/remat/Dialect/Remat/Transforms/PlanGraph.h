@@ -100,6 +100,8 @@ struct GraphPlan {
   int64_t batchParts = 1;
   /// Whether convolutions have the plans of a library with less workspace.
   bool hasSecondPlans = false;
+  /// Whether no forward kernel runs again but by the plan, by `keep-repeated`.
+  bool keepsRepeated = false;
   /// Rows of slices of wide values; 0 for those that the target asks for.
   int64_t sliceRows = 0;
   /// Whether hidden layers are done in such slices, too.
