@@ -8,6 +8,7 @@
 
 #include "AddressSearch.h"
 #include "SearchTuning.h"
+#include "SqueakyWheel.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -255,16 +256,23 @@ namespace {
 /// those before it alone, so that more work never leads to a larger arena.
 class ArenaSearch {
 public:
-  ArenaSearch(ArrayRef<LiveRange> ranges, const PackingOptions &options,
-              Packing &best)
+  ArenaSearch(ArrayRef<LiveRange> ranges,
+              SmallVector<std::vector<uint32_t>> orders, bool isExhaustive,
+              const PackingOptions &options, Packing &best)
       : ranges(ranges), options(options), best(best),
-        search(ranges, [this] { return isCutShort(); }),
-        granule(computeGranule(ranges)), work(options.maxWork) {}
+        wheel(ranges, std::move(orders), [this] { return isCutShort(); }),
+        granule(computeGranule(ranges)), work(options.maxWork),
+        searchedBytes(best.totalBytes) {
+    if (isExhaustive)
+      search.emplace(ranges, [this] { return isCutShort(); });
+  }
 
   void run();
 
 private:
   AddressSearch::Outcome tryArena(int64_t bytes, int64_t share);
+  int64_t keep(ArrayRef<int64_t> offsets);
+  void turnWheel(int64_t wanted, int64_t share);
   bool isCutShort() const {
     return (options.interrupt && *options.interrupt) ||
            (options.deadline &&
@@ -275,10 +283,37 @@ private:
   ArrayRef<LiveRange> ranges;
   const PackingOptions &options;
   Packing &best;
-  AddressSearch search;
+  /// Not for what it cannot count exactly, or cannot place often enough.
+  std::optional<AddressSearch> search;
+  SqueakyWheel wheel;
   int64_t granule, work;
+  /// The smallest arena without those of the wheel: what is searched for next
+  /// does not depend on these, so that they never make a packing worse.
+  int64_t searchedBytes;
 };
 } // namespace
+
+/// Keeps a packing if it is smaller. The size of its arena.
+int64_t ArenaSearch::keep(ArrayRef<int64_t> offsets) {
+  int64_t totalBytes = 0;
+  for (auto [offset, range] : llvm::zip(offsets, ranges))
+    if (range.bytes != 0)
+      totalBytes = std::max(totalBytes, offset + range.bytes);
+  if (totalBytes < best.totalBytes) {
+    best.offsets = offsets.vec();
+    best.totalBytes = totalBytes;
+  }
+  return totalBytes;
+}
+
+/// Its work is beside that of the exhaustive search, of which it takes nothing.
+void ArenaSearch::turnWheel(int64_t wanted, int64_t share) {
+  if (!wheel.run(wanted, best.totalBytes, share))
+    return;
+  keep(wheel.getOffsets());
+  if (options.onProgress)
+    options.onProgress(best);
+}
 
 /// Keeps what is found and proven.
 AddressSearch::Outcome ArenaSearch::tryArena(int64_t bytes, int64_t share) {
@@ -290,17 +325,12 @@ AddressSearch::Outcome ArenaSearch::tryArena(int64_t bytes, int64_t share) {
     int64_t part =
         std::min(isSide ? share / PackingTuning::sideOrders : share, work);
     work -= part;
-    AddressSearch::Outcome outcome = search.run(bytes, order, part);
+    AddressSearch::Outcome outcome = search->run(bytes, order, part);
     work += std::max<int64_t>(part, 0);
     if (outcome == AddressSearch::Outcome::DoesNotFit)
       best.lowerBytes = std::max(best.lowerBytes, bytes + granule);
-    if (outcome == AddressSearch::Outcome::Fits) {
-      best.offsets = search.getOffsets();
-      best.totalBytes = 0;
-      for (auto [offset, range] : llvm::zip(best.offsets, ranges))
-        if (range.bytes != 0)
-          best.totalBytes = std::max(best.totalBytes, offset + range.bytes);
-    }
+    if (outcome == AddressSearch::Outcome::Fits)
+      searchedBytes = keep(search->getOffsets());
     if (outcome != AddressSearch::Outcome::Stopped) {
       if (options.onProgress)
         options.onProgress(best);
@@ -319,11 +349,18 @@ void ArenaSearch::run() {
     below -= below % granule;
     if (best.totalBytes <= below)
       return;
+    turnWheel(below, share);
+    if (best.totalBytes <= below)
+      return;
+    if (!search) {
+      work -= share;
+      continue;
+    }
     AddressSearch::Outcome outcome = tryArena(below, share);
     if (outcome != AddressSearch::Outcome::Stopped || options.enoughBytes > 0)
       continue;
     for (unsigned step = 0; step < PackingTuning::bisections; ++step) {
-      int64_t middle = below + (best.totalBytes - below) / 2;
+      int64_t middle = below + (searchedBytes - below) / 2;
       middle -= middle % granule;
       if (middle <= below)
         break;
@@ -392,8 +429,10 @@ Packing remat::planning::packLiveRanges(ArrayRef<LiveRange> given,
     if (best.totalBytes <= std::max(best.lowerBytes, options.enoughBytes))
       return best;
   }
-  if (isExact(ranges, best.totalBytes) && isSmallEnough(ranges))
-    ArenaSearch(given, options, best).run();
+  if (options.maxWork <= 0)
+    return best;
+  bool isExhaustive = isExact(ranges, best.totalBytes) && isSmallEnough(ranges);
+  ArenaSearch(given, std::move(orders), isExhaustive, options, best).run();
   return best;
 }
 

@@ -396,6 +396,13 @@ struct PackingTuning {
   static constexpr double blameKept = 0.8;
   /// Work after which a search looks at the clock: some milliseconds.
   static constexpr int64_t workBetweenQuestions = 4'000'000;
+  /// Pairs of ranges that live together, at most, for a squeaky wheel.
+  static constexpr size_t mostWheelPairs = 4'000'000;
+  /// What a turn of it counts as, for each range and for each that lives
+  /// together with it; measured against the search.
+  static constexpr int64_t workPerPair = 6, workPerPlaced = 20;
+  /// Turns without a smaller arena until another order is started from.
+  static constexpr unsigned wheelPatience = 200;
   /// Packings of more ranges are not remembered.
   static constexpr size_t mostCached = 4096;
 };
