@@ -80,6 +80,19 @@ class SpecialTest(unittest.TestCase):
                 found = rj.compile(round_, differentiate=False)(given)
                 np.testing.assert_array_equal(np.asarray(found, "f8"), np.asarray(jax.jit(round_)(given), "f8"))
 
+    def test_integers_from_numbers_that_they_cannot_hold(self):
+        """XLA takes the nearest that the type holds, and zero for what is not a number."""
+        x = [300.7, -200.2, 127.9, 128, -128.9, -129.5, 255.5, 256, 4294967295, -1.5, -0.5, 1e20, -1e20, np.inf, -np.inf,
+             np.nan, 60000]
+        with jax.enable_x64(True), np.errstate(over="ignore"):
+            for dtype in ("f8", "f4", "f2", jnp.bfloat16):
+                given = jnp.asarray(np.float64(x), dtype)
+                integers = lambda x: [x.astype("%s%d" % (kind, size)) for kind in "iu" for size in (1, 2, 4, 8)]
+                found = rj.compile(integers, differentiate=False, threads=1)(given)
+                for one, expected in zip(found, jax.jit(integers)(given)):
+                    self.assertEqual(one.dtype, expected.dtype)
+                    np.testing.assert_array_equal(np.asarray(one), np.asarray(expected))
+
     def test_approximate_extrema_are_exact(self):
         x = np.random.default_rng(2).standard_normal((4, 9)).astype("f4")
 

@@ -93,13 +93,28 @@ def convert(body, a, source, target):
     if is_float(target):
         return body.cast("arith.uitofp" if is_unsigned(source) else "arith.sitofp", a, old, new)
     if is_float(source):
-        return body.cast("arith.fptoui" if is_unsigned(target) else "arith.fptosi", a, old, new)
+        return _saturate(body, a, source, target)
     width = lambda element: int(element[1:])
     if width(old) == width(new):
         return a
     if width(new) > width(old):
         return body.cast("arith.extui" if is_unsigned(source) else "arith.extsi", a, old, new)
     return body.cast("arith.trunci", a, old, new)
+
+
+def _saturate(body, a, source, target):
+    """A number as an integer as XLA makes it: the nearest that the type holds, and zero for what is not a number. The
+    conversion itself yields any bits for what the type cannot hold, which are not selected then."""
+    old, new, unsigned = element_of(source), element_of(target), is_unsigned(target)
+    bits = int(new[1:])
+    below, above = (0, 2 ** bits) if unsigned else (-2 ** (bits - 1), 2 ** (bits - 1))
+    limit = lambda number: float("inf") * number if old == "f16" and abs(number) > 65504 else number
+    found = body.cast("arith.fptoui" if unsigned else "arith.fptosi", a, old, new)
+    for predicate, bound, chosen in (("ole", limit(below), below), ("oge", limit(above), -1 if unsigned else above - 1),
+                                     ("uno", 0, 0)):
+        found = body.select(body.compare(predicate, a, body.constant(bound, old), old),
+                            body.constant(chosen, new), found, new)
+    return found
 
 
 def pointwise(l, operands, dtypes, function, computed=None):
