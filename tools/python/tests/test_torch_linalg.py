@@ -10,6 +10,7 @@ from common import compare, needs_torch, rt, torch
 
 if torch is not None:
     import torch.nn as nn
+    from remat.torch.types import convert
 
     class Model(nn.Module):
         """A function of a 6 x 6 parameter."""
@@ -159,6 +160,12 @@ class LinearAlgebraTest(unittest.TestCase):
         self.check(lambda w: torch.var_mean(numbers(w), 0)[0] + torch.std_mean(numbers(w))[1].abs())
         self.check(lambda w: torch.vdot(numbers(w)[0], numbers(w)[1]).imag + torch.vdot(numbers(w)[0], numbers(
             w)[2].conj()).real + torch.dot(numbers(w)[0], numbers(w)[1]).imag)
+
+    def test_imaginary_parts_are_discarded_where_the_program_says_so(self):
+        numbers = lambda w: torch.complex(w, w.sin())
+        self.check(lambda w: numbers(w).to(w.dtype) + torch.zeros_like(w).copy_(numbers(w) * 1j), narrow=False)
+        with self.assertRaisesRegex(remat.ExportError, "complex numbers are not supported here"):
+            convert(None, "%a", torch.complex64, torch.float32)
 
     def test_refusals(self):
         for run, message in (

@@ -113,15 +113,16 @@ class Lowering:
         val = self.node.meta["val"]
         return tuple(val.shape), val.dtype
 
-    def converted(self, operand, dtype):
+    def converted(self, operand, dtype, discard=False):
         """The value of an operand as `dtype`."""
-        return self.convert(self.value(operand), self.dtype(operand), dtype)
+        return self.convert(self.value(operand), self.dtype(operand), dtype, discard)
 
-    def convert(self, value, source, target):
+    def convert(self, value, source, target, discard=False):
+        """As types.convert."""
         if source == target:
             return value
         return self.function.generic([(value, identity(value.rank))], value.shape, element_of(target),
-                                     lambda b, a: convert(b, a, source, target))
+                                     lambda b, a: convert(b, a, source, target, discard))
 
     def broadcast(self, value, shape):
         if tuple(shape) == value.shape:

@@ -22,13 +22,13 @@ def _same(l, node, a, *_, **__):
 
 @rule("_to_copy", "convert_element_type", "to")
 def _to_copy(l, node, a, *_, **__):
-    return l.converted(a, l.result()[1])
+    return l.converted(a, l.result()[1], discard=True)
 
 
 @rule("copy")
 def _copy(l, node, a, source, *_):
     shape, dtype = l.result()
-    return l.broadcast(l.converted(source, dtype), shape)
+    return l.broadcast(l.converted(source, dtype, discard=True), shape)
 
 
 @rule("view", "reshape", "_unsafe_view", "_reshape_alias", "squeeze", "unsqueeze", "squeeze_copy", "flatten")

@@ -31,13 +31,15 @@ def working(dtype):
     return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
 
 
-def convert(body, a, source, target):
-    """The scalar `a` of type `source` as `target`, as `Tensor.to` converts it."""
+def convert(body, a, source, target, discard=False):
+    """The scalar `a` of type `source` as `target`, as `Tensor.to` converts it. A complex number becomes a real one, which
+    has no imaginary part, where `discard` says that the program asks for it. Elsewhere that is an ExportError: a rule for
+    real numbers was given complex ones."""
     if source == target:
         return a
     old, new = element_of(source), element_of(target)
     if source.is_complex or target.is_complex:
-        return _convert_complex(body, a, source, target)
+        return _convert_complex(body, a, source, target, discard)
     if target == torch.bool:
         return body.compare("une" if is_float(source) else "ne", a, body.constant(0, old), old)
     if is_float(source) and is_float(target):
@@ -60,11 +62,12 @@ def convert(body, a, source, target):
     return body.cast("arith.trunci", a, old, new)
 
 
-def _convert_complex(body, a, source, target):
-    """A complex number that becomes a real one loses its imaginary part, but as a truth value."""
+def _convert_complex(body, a, source, target, discard):
     old, new = element_of(source), element_of(target)
     if target == torch.bool:
         return body.compare("ne", a, body.constant(0, old), old)
+    if not target.is_complex and not discard:
+        raise ExportError("complex numbers are not supported here; compute with their parts, x.real and x.imag, instead")
     part = source.to_real() if source.is_complex else source
     inner = target.to_real() if target.is_complex else target
     take = lambda name: convert(body, body.op("%s %s : %s" % (name, a, old)), part, inner)
