@@ -245,6 +245,7 @@ class ConstructTest(unittest.TestCase):
 
     def test_derivatives_of_second_order_inside(self):
         self.check(lambda m, x: torch.func.hessian(lambda y: m.a(y).sin().sum())(x[0]))
+        self.check(lambda m, x: torch.func.hessian(lambda y: (m.a.weight @ y).sin().sum())(x[0]))
         self.check(lambda m, x: torch.func.jacfwd(lambda y: m.a(y).sin())(x[0]) * m.b.weight.t())
         self.check(lambda m, x: torch.func.vmap(torch.func.grad(lambda y: m.a(y).tanh().sum()))(x))
         with torch._dynamo.config.patch(trace_autograd_ops=True):

@@ -85,6 +85,11 @@ def _masked_scatter(x, mask, source):
     return torch.where(mask, source.reshape(-1)[number].view(x.shape), x)
 
 
+def _zeros_of_tangent(x, other, *, self_num_batch_dims=0):
+    """The tangent of what does not depend on the input: `x` has the type, and the dimensions of `vmap` in front."""
+    return x.new_zeros((*x.shape[:self_num_batch_dims], *other.shape))
+
+
 def _masked_scatter_backward(grad, mask, sizes):
     mask = mask.expand(grad.shape).reshape(-1)
     count = 1
@@ -457,6 +462,7 @@ def more_decompositions():
             aten._pdist_forward.default: _pdist, aten._pdist_backward.default: _pdist_backward,
             aten.cummax.default: _cummax, aten.cummin.default: _cummin, aten.kthvalue.default: _kthvalue,
             aten.searchsorted.Tensor: _searchsorted, aten.searchsorted.Scalar: _searchsorted_scalar,
+            aten._new_zeros_with_same_feature_meta.default: _zeros_of_tangent,
             aten.masked_scatter.default: _masked_scatter, aten.index_reduce.default: _index_reduce,
             aten.masked_scatter_backward.default: _masked_scatter_backward, aten._cdist_forward.default: _cdist,
             aten._cdist_backward.default: _cdist_backward, aten._embedding_bag.default: _embedding_bag,
