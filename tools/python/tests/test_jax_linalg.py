@@ -61,6 +61,13 @@ class LinearAlgebraTest(unittest.TestCase):
         self.check(lambda x: jax.lax.scan(lambda c, a: (jnp.real(jnp.fft.ifft(jnp.fft.fft(c) * a)), jnp.sum(c)), x[0],
                                           x)[0].sum(), narrow=False)
 
+    def test_what_the_compiler_refuses_is_at_its_line(self):
+        """Also what JAX itself lowers to operations of StableHLO."""
+        for function in (jnp.arctan, lambda z: jnp.cosh(z) * jnp.arcsin(z)):
+            with self.assertRaisesRegex(remat.CompileError, r"test_jax_linalg.py:\d+:.*not supported for elements of "
+                                                            r"type 'complex<f32>'"):
+                rj.compile(lambda z: function(z * 2), differentiate=False)(jnp.ones(3) + 1j)
+
     def test_complex_arguments(self):
         z = jnp.asarray([1 + 2j, -0.5j], "complex64")
         found = rj.compile(lambda z: (z * jnp.conj(z) + 1j, jnp.sum(z)), differentiate=False)(z)

@@ -29,6 +29,10 @@ def _stable_type(shape, dtype, element):
     return "tensor<%s>" % "x".join([str(extent) for extent in shape] + [element])
 
 
+# Where the line of a program belongs that an operation is part of: behind its type, which ends a line in generic form.
+OPERATION_END = re.compile(r"^.* -> .*[^{\n]$", re.MULTILINE)
+
+
 def _functions(l, params):
     """The functions that the primitive of the equation is lowered to; the first is called. Their names are new ones."""
     primitive = l.eqn.primitive
@@ -47,6 +51,7 @@ def _functions(l, params):
         text = re.sub(r'@("[^"]*"|[\w.$]+)', lambda m: "@" + quote(names[m[1].strip('"')]) if m[1].strip(
             '"') in names else m[0], text)
         text = text.replace('sym_name = "%s"' % name, "sym_name = %s" % quote(names[name]))
+        text = OPERATION_END.sub(lambda m: "%s loc(%s)" % (m[0], l.function.location), text)
         renamed[names[name]] = text.replace('sym_visibility = "public"', 'sym_visibility = "private"')
     return start, renamed
 
