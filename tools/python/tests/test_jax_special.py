@@ -93,6 +93,21 @@ class SpecialTest(unittest.TestCase):
                     self.assertEqual(one.dtype, expected.dtype)
                     np.testing.assert_array_equal(np.asarray(one), np.asarray(expected))
 
+    def test_bits_as_elements_of_another_width(self):
+        with jax.enable_x64(True):
+            bits, x = lax.bitcast_convert_type, jnp.asarray(self.a[:24].reshape(3, 2, 4))
+
+            def regrouped(x):
+                halves = x.astype("f2")
+                return [bits(x, t) for t in ("u1", "i2", "f4", "f2")] + [bits(halves, "u1"), bits(halves, "f8"), bits(
+                    bits(x, "u1"), "f8"), bits(x[:, :, :2].astype(jnp.bfloat16), "i4"), bits(x[:0], "i1"), bits(
+                        x.astype("f4")[0, 0, 0], "i2")]
+
+            found = rj.compile(regrouped, differentiate=False, threads=1)(x)
+            for one, expected in zip(found, jax.jit(regrouped)(x)):
+                self.assertEqual((one.dtype, one.shape), (expected.dtype, expected.shape))
+                self.assertEqual(np.asarray(one).tobytes(), np.asarray(expected).tobytes())
+
     def test_approximate_extrema_are_exact(self):
         x = np.random.default_rng(2).standard_normal((4, 9)).astype("f4")
 

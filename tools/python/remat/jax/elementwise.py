@@ -5,12 +5,15 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import math
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..mlir import broadcast_map, identity, quote
+from .control import inline
 from .rules import rule
 from .tags import OFFLOADED, tagged
-from .types import element_of, is_float, is_unsigned
+from .types import element_of, is_float, is_integer, is_unsigned
 
 NARROW = ("f16", "bf16")
 
@@ -327,12 +330,29 @@ def _convert(l, a, new_dtype, **_):
     return value
 
 
+def _regroup_bits(l, a, source, target):
+    """The bits as elements of another width: the last dimension has the narrow ones, from the lowest bits."""
+    for kind in (source, target):
+        if not is_float(kind) and not is_integer(kind) or element_of(kind) == "i1":
+            l.refuse("reading bits of %s as %s is not supported" % (source, target))
+    narrow, wide = sorted((np.dtype("uint%d" % (8 * t.itemsize)) for t in (source, target)), key=lambda t: t.itemsize)
+    places = jnp.arange(wide.itemsize // narrow.itemsize, dtype=wide) * (8 * narrow.itemsize)
+    bits = jax.lax.bitcast_convert_type
+
+    def regroup(x):
+        if source.itemsize > target.itemsize:
+            return bits((bits(x, wide)[..., None] >> places).astype(narrow), target)
+        return bits(jnp.sum(bits(x, narrow).astype(wide) << places, axis=-1, dtype=wide), target)
+
+    return inline(l, regroup, (a, source))
+
+
 @rule("bitcast_convert_type")
 def _bitcast(l, a, new_dtype):
     shape, dtype, element = l.result()
     source = l.aval()[2]
     if a.shape != shape:
-        l.refuse("elements of another width are not supported")
+        return _regroup_bits(l, a, l.aval(0)[1], dtype)
     if source == element:
         return a
     return l.function.generic([(a, identity(len(shape)))], shape, element,
