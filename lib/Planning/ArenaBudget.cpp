@@ -21,6 +21,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace llvm;
 
@@ -58,6 +59,11 @@ private:
   void take(Solution solution, Packing packed);
   void report(const Progress &progress);
   Expected<bool> offerNext(double share);
+  /// What is above the budget, or more: a few bytes less lead to the same plan.
+  int64_t countExcess(int64_t bytes) const {
+    return std::max(
+        {bytes - budget, budget / ArenaTuning::leastExcess, int64_t(1)});
+  }
   void collectOverhang(const Plan &plan, ArrayRef<LiveRange> ranges,
                        const Packing &packing);
   Error tighten();
@@ -81,7 +87,8 @@ private:
   bool wasTightened = false;
   /// The last plan for the problem itself.
   std::optional<Plan> last;
-  int64_t lastArena = 0;
+  /// Of the last plan that was packed.
+  int64_t lastArena = 0, lastPeak = 0;
   int64_t smallestArena = std::numeric_limits<int64_t>::max();
   /// How small the peak can get; if nothing else fits.
   std::shared_ptr<FeasibilityCertificate> certificate;
@@ -132,6 +139,7 @@ Expected<bool> ArenaPlanner::offer(Solution solution) {
   if (std::optional<std::string> fault = findPackingFault(*ranges, packed))
     return createStringError("internal error: " + *fault);
   lastArena = packed.totalBytes;
+  lastPeak = solution.peakBytes;
   smallestArena = std::min(smallestArena, lastArena);
   if (lastArena > budget) {
     collectOverhang(solution.plan, *ranges, packed);
@@ -164,23 +172,25 @@ void ArenaPlanner::collectOverhang(const Plan &plan, ArrayRef<LiveRange> ranges,
                                    const Packing &packing) {
   std::vector<int64_t> above(plan.actions.size() + 1, 0);
   for (auto [range, offset] : llvm::zip(ranges, packing.offsets))
-    if (int64_t excess = offset + range.bytes - budget; excess > 0)
+    if (int64_t top = offset + range.bytes; top > budget)
       for (uint32_t at = range.begin; at <= range.end; ++at)
-        above[at] = std::max(above[at], excess);
+        above[at] = std::max(above[at], countExcess(top));
   overhang.assign(problem.ops.size(), 0);
   for (auto [at, action] : enumerate(plan.actions))
     if (actsOnOp(action.kind))
       overhang[action.id] = std::max(overhang[action.id], above[at]);
 }
 
-/// A first plan that fits, for budgets that come down.
+/// A plan that fits, for budgets that come down.
 Error ArenaPlanner::tighten() {
   Problem tighter = problem;
   int64_t &asked = *tighter.deviceBudget;
-  for (unsigned i = 0; i < ArenaTuning::tightenings && !best && !isOver();
+  bool fits = false;
+  for (unsigned i = 0; i < ArenaTuning::tightenings && !fits && !isOver();
        ++i) {
-    double ratio = double(budget) / double(lastArena);
-    asked = std::min(asked - 1, int64_t(double(asked) * ratio));
+    asked = std::min(asked, lastPeak) - countExcess(lastArena);
+    if (asked <= 0)
+      break;
     Expected<Solution> solution =
         request(tighter, ArenaTuning::quickShare, last ? &*last : nullptr);
     if (!solution)
@@ -190,19 +200,21 @@ Error ArenaPlanner::tighten() {
         evaluatePlan(problem, std::move(solution->plan), solution->solver);
     if (!real)
       return real.takeError();
-    if (Error error = offer(std::move(*real)).takeError())
+    if (Error error = offer(std::move(*real)).moveInto(fits))
       return error;
   }
   return Error::success();
 }
 
-/// Rounds of reserving, planning and packing.
+/// Rounds of reserving, planning and packing. After some of them, others begin
+/// with more room: which plan it leads to hangs on what is reserved first.
 Error ArenaPlanner::searchWithReserves() {
   int64_t growth = 1;
-  reserved = overhang;
+  const Reserve first = overhang;
   // A plan for a smaller budget is none to start from: it has little in common
   // with one that leaves room where packing needs it.
-  bool startsFromBest = best && !wasTightened;
+  const bool beginsFromBest = best && !wasTightened;
+  bool startsFromBest = beginsFromBest;
   unsigned rounds = options.timeLimitSeconds ? ArenaTuning::mostRounds
                                              : ArenaTuning::effortRounds;
   for (unsigned round = 0; round < rounds && !isOver(); ++round) {
@@ -210,6 +222,15 @@ Error ArenaPlanner::searchWithReserves() {
     if (!best && options.timeLimitSeconds &&
         secondsLeft() < ArenaTuning::lowestShare * *options.timeLimitSeconds)
       break;
+    if (round % ArenaTuning::roundsPerStart == 0) {
+      double scale = std::pow(ArenaTuning::startScale,
+                              double(round / ArenaTuning::roundsPerStart));
+      for (auto [bytes, wanted] : llvm::zip(reserved, first))
+        bytes = int64_t(std::min(double(wanted) * scale, double(budget)));
+      tooLittle.assign(tooLittle.size(), 0);
+      growth = 1;
+      startsFromBest = beginsFromBest;
+    }
     Problem asked = problem;
     for (auto [op, bytes] : enumerate(reserved))
       asked.ops[op].workspace += bytes;
@@ -344,11 +365,13 @@ Expected<PackedSolution> ArenaPlanner::run() {
   if (overhang.empty())
     return finish();
   Reserve wanted = overhang;
-  if (!best) {
-    wasTightened = true;
-    if (Error error = tighten())
-      return std::move(error);
-  }
+  // What fits by now may be a plan for which there was little effort.
+  std::optional<int64_t> before;
+  if (best)
+    before = best->solution.time;
+  if (Error error = tighten())
+    return std::move(error);
+  wasTightened = best && (!before || best->solution.time < *before);
   overhang = std::move(wanted);
   if (!isOver())
     if (Error error = searchWithReserves())

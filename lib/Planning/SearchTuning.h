@@ -418,13 +418,18 @@ struct ArenaTuning {
   /// Smaller budgets that are tried where nothing fits.
   static constexpr unsigned tightenings = 6;
   /// Rounds where no clock ends them.
-  static constexpr unsigned effortRounds = 10, mostRounds = 1000;
+  static constexpr unsigned effortRounds = 14, mostRounds = 1000;
+  /// Rounds that begin with the same room, and by how much more others do.
+  static constexpr unsigned roundsPerStart = 7;
+  static constexpr double startScale = 1.4;
   /// Of the time that is left, what one plan and one packing may take.
   static constexpr double planningShare = 0.8, packingShare = 0.1;
   /// The most work of a packing: a tenth of a second.
   static constexpr int64_t packingWork = 100'000'000;
   /// The share that is kept for the plan with the lowest peak.
   static constexpr double lowestShare = 0.15;
+  /// What sticks out counts as one part in so many of the budget at least.
+  static constexpr int64_t leastExcess = 256;
   /// What sticks out is reserved so many times at most in one round.
   static constexpr int64_t mostGrowth = 4;
 };
