@@ -15,15 +15,6 @@ using namespace remat;
 
 namespace {
 
-class CudaTest : public ::testing::Test {
-protected:
-  void SetUp() override { fakecuda::reset(1); }
-  void TearDown() override {
-    EXPECT_EQ(fakecuda::getComplaints(), std::vector<std::string>());
-    EXPECT_EQ(fakecuda::countObjects(), 0u);
-  }
-};
-
 Tensor makeInput() {
   Tensor x({cudaElements});
   for (size_t i = 0; i < x.values.size(); ++i)
