@@ -18,6 +18,9 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/Hashing.h"
+
 namespace remat {
 #define GEN_PASS_DEF_KEEPREPEATEDPASS
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
@@ -48,28 +51,33 @@ static bool isRepetition(Operation *op, Operation *earlier) {
          isFree(original);
 }
 
-/// What `op` repeats, or null.
-static Operation *findOriginal(Operation *op) {
-  if (op->getNumOperands() == 0)
-    return nullptr;
-  Operation *first = nullptr;
-  for (Operation *user : op->getOperand(0).getUsers())
-    if (user->getBlock() == op->getBlock() &&
-        user->isBeforeInBlock(first ? first : op) && isRepetition(op, user))
-      first = user;
-  return first;
+/// The same for operations of which one may repeat the other.
+static llvm::hash_code hash(Operation *op) {
+  auto task = dyn_cast<TaskOp>(op);
+  return llvm::hash_combine(
+      op->getName(), task ? task.getKernelAttr() : Attribute(),
+      llvm::hash_combine_range(op->operand_begin(), op->operand_end()));
 }
 
 /// Removes the tasks of `graph` that repeat forward ones. Returns how many.
 static int64_t keepRepeated(GraphOp graph) {
   int64_t numKept = 0;
+  // What was run, in its order. It is only looked up: hashes of pointers decide
+  // nothing.
+  DenseMap<size_t, SmallVector<Operation *, 1>> earlier;
   // What a repetition reads is a repetition, and comes first.
   for (Operation &op : llvm::make_early_inc_range(graph.getBody().front())) {
-    Operation *original = findOriginal(&op);
-    if (!original)
+    if (op.getNumOperands() == 0)
       continue;
+    SmallVector<Operation *, 1> &alike = earlier[size_t(hash(&op))];
+    auto original = llvm::find_if(
+        alike, [&](Operation *other) { return isRepetition(&op, other); });
+    if (original == alike.end()) {
+      alike.push_back(&op);
+      continue;
+    }
     numKept += isa<TaskOp>(op);
-    op.replaceAllUsesWith(original);
+    op.replaceAllUsesWith(*original);
     op.erase();
   }
   return numKept;
