@@ -62,6 +62,7 @@ private:
   void offerCutPoints();
   void offerStarts();
   void improve();
+  double annealingShare() const;
   Error makeInfeasible() const;
 
   const Problem &problem;
@@ -348,6 +349,13 @@ void Portfolio::improve() {
                           : LocalSearchTuning::usualPatience);
 }
 
+/// The share of the effort or the time up to which runs are annealed where
+/// nothing else has found a plan. Work that is counted may be overdrawn then.
+double Portfolio::annealingShare() const {
+  return options.timeLimitSeconds ? PortfolioTuning::annealingShare
+                                  : std::numeric_limits<double>::infinity();
+}
+
 /// That no plan was found, and how far the search has got.
 Error Portfolio::makeInfeasible() const {
   auto certificate = std::make_shared<FeasibilityCertificate>();
@@ -377,8 +385,9 @@ Expected<Solution> Portfolio::run() {
   else if (options.start)
     search.offer(*options.start);
   if (!search.hasPlan()) {
-    lowest = search.findLowPeak(problem.deviceBudget.value_or(0),
-                                PortfolioTuning::lowPeakShare);
+    lowest =
+        search.findLowPeak(problem.deviceBudget.value_or(0),
+                           PortfolioTuning::lowPeakShare, annealingShare());
     search.offer(lowest);
   }
   improve();

@@ -67,7 +67,8 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
                 isOver)
           .bytes;
   certificate.plan = search.findLowPeak(certificate.lowerBound,
-                                        FeasibilityTuning::lowPeakShare);
+                                        FeasibilityTuning::lowPeakShare,
+                                        FeasibilityTuning::annealingShare);
   certificate.cutShort = search.isOverdrawn();
   // Whoever asks may have got further, with more time.
   if (options.start)

@@ -13,6 +13,7 @@
 #include "Greedy.h"
 #include "OrderSearch.h"
 #include "Residency.h"
+#include "RunAnnealing.h"
 #include "SimulateInto.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -45,6 +46,14 @@ int64_t LocalSearch::objective() {
   }
   work.add(2 * timeline.numStepIds());
   return simulation.time;
+}
+
+/// Whether runs may be inserted wherever their operands were there before.
+bool LocalSearch::mayAnneal() const {
+  for (ValueId value = 0; value < graph.numValues(); ++value)
+    if (graph.mustLeaveForward(value))
+      return false;
+  return true;
 }
 
 /// Whether the timeline's plan is legal for sure. One that came from elsewhere
@@ -148,8 +157,30 @@ const LowOrder &LocalSearch::findLowOrder() {
   return *lowOrder;
 }
 
+Plan LocalSearch::findLowPeak(int64_t lowest, double share,
+                              double annealingShare) {
+  Plan plan = findLowPeakOfOrders(lowest, share);
+  timeline.load(plan);
+  int64_t peak = timeline.peak();
+  if (peak <= lowest || !mayAnneal())
+    return plan;
+  // Counted apart: the rest of the effort is left to improve the plan.
+  WorkMeter annealingWork(options, watch);
+  RunAnnealing annealing(graph, timeline, evictor, annealingWork);
+  size_t patience = options.timeLimitSeconds
+                        ? LocalSearchTuning::tireless
+                        : size_t(RunAnnealingTuning::patience *
+                                 std::max(1.0, options.effort));
+  annealing.lowerPeak(lowest, annealingShare, patience);
+  // What is hardly less is not worth the time that it takes.
+  return timeline.peak() <=
+                 std::max(lowest, peak - peak / RunAnnealingTuning::leastGain)
+             ? timeline.plan()
+             : plan;
+}
+
 /// From the given order and, if that is not low enough, from a lower one.
-Plan LocalSearch::findLowPeak(int64_t lowest, double share) {
+Plan LocalSearch::findLowPeakOfOrders(int64_t lowest, double share) {
   Plan plan = findLowPeakFrom(lowest, share);
   timeline.load(plan);
   int64_t peak = timeline.peak();

@@ -62,8 +62,9 @@ public:
   /// Plans without a search, for a share of the effort or the time.
   void findFirstPlans(double share = 1);
   /// A plan with a peak of `lowest`, or else as low as it gets, whatever it
-  /// costs. Searches up to a share of the effort or the time.
-  Plan findLowPeak(int64_t lowest, double share);
+  /// costs. Searches up to a share of the effort or the time, and anneals runs
+  /// up to another.
+  Plan findLowPeak(int64_t lowest, double share, double annealingShare);
   /// Adds plans of other kinds, for a share of the effort or the time.
   void diversify(double share);
   /// Improves the best plan, if there is one, up to a share of the effort or
@@ -82,6 +83,8 @@ private:
   bool fit(const EvictionRanking &ranking);
   bool startAgain(double share);
   Plan descendFurther(int64_t lowest, double share);
+  bool mayAnneal() const;
+  Plan findLowPeakOfOrders(int64_t lowest, double share);
   Plan findLowPeakFrom(int64_t lowest, double share);
   bool descend(size_t stages, size_t rounds, double share);
   bool construct(const EvictionRanking &ranking);

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Reorderer.h"
-#include "SearchTuning.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -22,8 +21,9 @@ using namespace llvm;
 namespace remat::planning {
 
 Reorderer::Reorderer(const Graph &graph, Timeline &timeline, WorkMeter &work,
-                     std::mt19937_64 &generator)
-    : graph(graph), timeline(timeline), work(work), generator(generator) {}
+                     std::mt19937_64 &generator, double pressureBegins)
+    : graph(graph), timeline(timeline), work(work), generator(generator),
+      pressureBegins(pressureBegins) {}
 
 Reorderer::Range Reorderer::rangeOf(StepId step) const {
   Range range = {timeline.begin(), timeline.end()};
@@ -75,7 +75,7 @@ StepId Reorderer::pickStep() {
 }
 
 double Reorderer::pressure(StepId from, StepId to, int64_t budget) const {
-  double threshold = ReordererTuning::pressureBegins * double(budget);
+  double threshold = pressureBegins * double(budget);
   double sum = 0;
   timeline.forEachBytes(from, to, [&](int64_t bytes) {
     double excess = std::max(0.0, double(bytes) - threshold);
@@ -84,10 +84,7 @@ double Reorderer::pressure(StepId from, StepId to, int64_t budget) const {
   return sum / (threshold * threshold + 1);
 }
 
-/// One random move; taken back unless it lowers the pressure or raises it by
-/// less than `heat` allows.
-bool Reorderer::tryMove(int64_t budget, double heat) {
-  StepId step = pickStep();
+bool Reorderer::tryMove(StepId step, int64_t budget, double heat) {
   Range range = rangeOf(step);
   StepId following = timeline.next(step);
   work.add(4);
@@ -146,7 +143,7 @@ void Reorderer::reduce(int64_t budget, size_t rounds) {
                                 double(samples) * left * left
                           : 0;
     lastChange = 0;
-    bool moved = tryMove(budget, std::max(heat, 1e-12));
+    bool moved = tryMove(pickStep(), budget, std::max(heat, 1e-12));
     if (i < ReordererTuning::sampledMoves && lastChange != 0) {
       typical += std::abs(lastChange);
       ++samples;
@@ -159,7 +156,7 @@ void Reorderer::reduce(int64_t budget, size_t rounds) {
 size_t Reorderer::smooth(int64_t budget, size_t count) {
   size_t made = 0;
   for (size_t i = 0; i < count; ++i)
-    made += tryMove(budget, 0);
+    made += tryMove(pickStep(), budget, 0);
   return made;
 }
 

@@ -13,6 +13,7 @@
 #ifndef REMAT_LIB_PLANNING_REORDERER_H
 #define REMAT_LIB_PLANNING_REORDERER_H
 
+#include "SearchTuning.h"
 #include "Solution.h"
 #include "Timeline.h"
 
@@ -22,8 +23,10 @@ namespace remat::planning {
 
 class Reorderer {
 public:
+  /// Steps with less than `pressureBegins` of the budget are under no pressure.
   Reorderer(const Graph &graph, Timeline &timeline, WorkMeter &work,
-            std::mt19937_64 &generator);
+            std::mt19937_64 &generator,
+            double pressureBegins = ReordererTuning::pressureBegins);
 
   /// Simulated annealing of the order, in at most `rounds` moves; stops as soon
   /// as the timeline fits the budget.
@@ -32,6 +35,13 @@ public:
   /// is, and no fuller than before. Returns how many were made.
   size_t smooth(int64_t budget, size_t count);
 
+  /// One random move of `step`; taken back unless it lowers the pressure or
+  /// raises it by less than `heat` allows.
+  bool tryMove(StepId step, int64_t budget, double heat);
+  /// The sum over the steps strictly between two of the squares of what they
+  /// have above `pressureBegins` of the budget, in parts of that.
+  double pressure(StepId from, StepId to, int64_t budget) const;
+
 private:
   /// The steps between which a step may stand.
   struct Range {
@@ -39,8 +49,6 @@ private:
   };
   Range rangeOf(StepId step) const;
   StepId pickStep();
-  bool tryMove(int64_t budget, double heat);
-  double pressure(StepId from, StepId to, int64_t budget) const;
   double uniform() {
     return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
   }
@@ -49,6 +57,7 @@ private:
   Timeline &timeline;
   WorkMeter &work;
   std::mt19937_64 &generator;
+  double pressureBegins;
   /// Change of the pressure by the last move.
   double lastChange = 0;
 };

@@ -64,6 +64,8 @@ struct PortfolioTuning {
   /// Share up to which a plan is looked for, at any cost, if nothing else found
   /// one. The other half is left to improve it.
   static constexpr double lowPeakShare = 0.5;
+  /// Share of a time limit up to which runs are annealed after that.
+  static constexpr double annealingShare = 0.8;
   /// Share of `planLayers`.
   static constexpr double layersShare = 0.2;
   /// Share of `planCutPoints`. Large, because a search of the parts gets
@@ -193,6 +195,41 @@ struct ReordererTuning {
   static constexpr size_t sampledMoves = 2000;
 };
 
+/// Annealing over sequences of runs (RunAnnealing.cpp).
+struct RunAnnealingTuning {
+  /// As above. Close to the budget, so that moves are made for steps that are
+  /// above it.
+  static constexpr double pressureBegins = 0.98;
+  /// A round's budget is below the lowest peak by one part in `step`.
+  static constexpr int64_t step = 32;
+  /// Moves of a round.
+  static constexpr size_t movesPerOp = 1000, fewestMoves = 50'000,
+                          mostMoves = 1'000'000;
+  /// What a move counts as, besides a twentieth of the steps: measured.
+  static constexpr uint64_t moveSteps = 40;
+  /// The heat at the beginning of a round: an excess of a twentieth at one
+  /// step. A run is worth little, so that useless ones go.
+  static constexpr double heat = 1e-3, runPrice = 1e-6;
+  /// Rounds that get nowhere until it ends, per unit of effort and at least. A
+  /// clock ends it whatever they get.
+  static constexpr double patience = 4;
+  /// A smaller gain than one part in so many of the peak is none.
+  static constexpr int64_t leastGain = 256;
+  /// Full steps that are drawn until they are collected again.
+  static constexpr size_t picksPerCollection = 64;
+  /// Half of all steps that move or go are at most so many powers of two away
+  /// from a full one.
+  static constexpr size_t nearbyExponents = 9;
+  /// Values that are drawn until one is idle.
+  static constexpr size_t idleTries = 64;
+  /// Runs that one eviction takes, at most.
+  static constexpr size_t mostRuns = 12;
+  /// Evictions that have to fit after each round, and the part of the peak by
+  /// which the first goes down, at least.
+  static constexpr unsigned evictions = 20;
+  static constexpr int64_t coarsest = 64;
+};
+
 /// The lowest peak without a search (Greedy.cpp).
 struct DescentTuning {
   /// The budget comes down by 1/coarsest of the peak at first; the part is
@@ -202,8 +239,9 @@ struct DescentTuning {
 
 /// The smallest feasible budget (Feasibility.cpp, LowerBound.cpp).
 struct FeasibilityTuning {
-  /// Share of the search for a plan with a low peak.
-  static constexpr double lowPeakShare = 0.1;
+  /// Share of the search for a plan with a low peak, and up to which runs are
+  /// annealed after that.
+  static constexpr double lowPeakShare = 0.1, annealingShare = 0.4;
   /// Values of states that the bound on the peak looks at, per unit of effort,
   /// of at most `mostEffort` units: about a fifth of the effort.
   static constexpr double quickSteps = 2e6, mostEffort = 10.0;

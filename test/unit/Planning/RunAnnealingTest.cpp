@@ -1,0 +1,162 @@
+//===- RunAnnealingTest.cpp - annealing over sequences of runs ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunAnnealing.h"
+#include "Greedy.h"
+#include "Problems.h"
+#include "Residency.h"
+
+#include "remat/Planning/Algorithms.h"
+
+using namespace remat::planning;
+
+namespace {
+
+/// Layers of ops that read some of the last two layers, and one output.
+Problem layered(uint64_t seed, unsigned layers, unsigned width) {
+  std::mt19937_64 random(seed);
+  Problem problem;
+  problem.name = "layered";
+  std::vector<ValueId> values;
+  for (unsigned i = 0; i < layers * width; ++i) {
+    std::vector<ValueId> operands;
+    for (unsigned k = 0; i >= width && k < 3; ++k) {
+      unsigned back = std::min(i / width, 1 + unsigned(random() % 2));
+      ValueId value = values[(i / width - back) * width + random() % width];
+      if (!llvm::is_contained(operands, value))
+        operands.push_back(value);
+    }
+    std::string name = std::to_string(i);
+    OpId op = problem.addOp(name, 1 + random() % 9, operands, false);
+    values.push_back(problem.addResult(op, name, 1 + random() % 99));
+  }
+  std::vector<ValueId> last(values.end() - width, values.end());
+  ValueId loss =
+      problem.addResult(problem.addOp("loss", 1, last, false), "loss", 1);
+  problem.values[loss].isOutput = true;
+  return problem;
+}
+
+Plan anneal(const Graph &graph, const Plan &start, int64_t lowest) {
+  SolverOptions options;
+  options.effort = 0.2;
+  Stopwatch watch;
+  WorkMeter work(options, watch);
+  Timeline timeline(graph);
+  Evictor evictor(graph, timeline, work, options.seed);
+  timeline.load(start);
+  RunAnnealing(graph, timeline, evictor, work)
+      .lowerPeak(lowest, /*share=*/1, /*patience=*/4);
+  return timeline.plan();
+}
+
+/// The peak of a plan, which must be legal.
+int64_t peakOf(const Problem &problem, const Plan &plan) {
+  llvm::Expected<Simulation> simulation = simulate(problem, plan);
+  if (!simulation) {
+    ADD_FAILURE() << llvm::toString(simulation.takeError());
+    return 0;
+  }
+  if (llvm::Error error = verify(problem, plan))
+    ADD_FAILURE() << llvm::toString(std::move(error));
+  return simulation->peakBytes;
+}
+
+std::vector<OpId> firstRuns(const Plan &plan) {
+  std::vector<OpId> order;
+  for (const Action &action : plan.actions)
+    if (action.kind == ActionKind::Run && !llvm::is_contained(order, action.id))
+      order.push_back(action.id);
+  return order;
+}
+
+TEST(RunAnnealing, FindsLowerPeaksThanEvictions) {
+  int64_t annealed = 0, evicted = 0;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    Problem problem = layered(seed, 12, 8);
+    Graph graph(problem);
+    SolverOptions options;
+    Stopwatch watch;
+    WorkMeter work(options, watch);
+    Plan start = findLowestPeak(graph, saveAllPlan(graph), 0, work, 1);
+    Plan plan = anneal(graph, start, 0);
+    EXPECT_LE(peakOf(problem, plan), peakOf(problem, start));
+    evicted += peakOf(problem, start);
+    annealed += peakOf(problem, plan);
+  }
+  EXPECT_LT(double(annealed), 0.95 * double(evicted));
+}
+
+TEST(RunAnnealing, KeepsTheOrderUnlessItIsFree) {
+  Problem problem = layered(5, 8, 8);
+  Plan fixed = anneal(Graph(problem), saveAllPlan(Graph(problem)), 0);
+  EXPECT_GT(fixed.actions.size(), problem.ops.size());
+  EXPECT_TRUE(llvm::is_sorted(firstRuns(fixed)));
+  problem.freeOrder = true;
+  Plan free = anneal(Graph(problem), saveAllPlan(Graph(problem)), 0);
+  EXPECT_FALSE(llvm::is_sorted(firstRuns(free)));
+  EXPECT_GT(peakOf(problem, free), 0);
+}
+
+TEST(RunAnnealing, EndsWhereThePeakIsLowEnough) {
+  Problem problem = layered(6, 8, 8);
+  Graph graph(problem);
+  int64_t peak = peakOf(problem, saveAllPlan(graph));
+  int64_t lowest = peak - peak / 8;
+  Plan plan = anneal(graph, saveAllPlan(graph), lowest);
+  EXPECT_LE(peakOf(problem, plan), lowest);
+  EXPECT_LT(peakOf(problem, anneal(graph, saveAllPlan(graph), 0)),
+            peakOf(problem, plan));
+  // What is low enough stays.
+  EXPECT_EQ(anneal(graph, saveAllPlan(graph), peak).actions.size(),
+            problem.ops.size());
+}
+
+// Whatever else a plan has: offloads, packed forms, absorptions, ops that run
+// once, views, several results.
+TEST(RunAnnealing, LeavesPlansLegal) {
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    Problem problem = richProblem(seed, 30);
+    if (seed % 2)
+      problem.freeOrder = true;
+    Graph graph(problem);
+    Plan start = saveAllPlan(graph);
+    int64_t peak = peakOf(problem, start);
+    Problem tight = problem;
+    tight.deviceBudget = peak * 3 / 4;
+    SolverOptions options;
+    options.effort = 0.01;
+    llvm::Expected<Solution> solution = planAuto(tight, options);
+    if (solution)
+      start = solution->plan;
+    else
+      llvm::consumeError(solution.takeError());
+    SCOPED_TRACE(seed);
+    EXPECT_LE(peakOf(problem, anneal(graph, start, 0)), peak);
+  }
+}
+
+TEST(RunAnnealing, IsDeterministic) {
+  Problem problem = layered(7, 6, 8);
+  Graph graph(problem);
+  Plan one = anneal(graph, saveAllPlan(graph), 0);
+  Plan two = anneal(graph, saveAllPlan(graph), 0);
+  ASSERT_EQ(one.actions.size(), two.actions.size());
+  for (size_t i = 0; i < one.actions.size(); ++i)
+    EXPECT_EQ(one.actions[i].id, two.actions[i].id);
+}
+
+TEST(RunAnnealing, ProblemsWithNothingToRunAgain) {
+  Problem empty;
+  EXPECT_TRUE(
+      anneal(Graph(empty), saveAllPlan(Graph(empty)), 0).actions.empty());
+  Problem one = layered(8, 1, 1);
+  for (Op &op : one.ops)
+    op.recomputable = false;
+  EXPECT_EQ(anneal(Graph(one), saveAllPlan(Graph(one)), 0).actions.size(), 2u);
+}
+
+} // namespace
