@@ -66,9 +66,10 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
                          FeasibilityTuning::quickSteps),
                 isOver)
           .bytes;
-  certificate.plan = search.findLowPeak(certificate.lowerBound,
-                                        FeasibilityTuning::lowPeakShare,
-                                        FeasibilityTuning::annealingShare);
+  certificate.plan = search.findLowPeak(
+      certificate.lowerBound, FeasibilityTuning::lowPeakShare,
+      options.timeLimitSeconds ? FeasibilityTuning::annealingShare
+                               : FeasibilityTuning::annealingEffort);
   certificate.cutShort = search.isOverdrawn();
   // Whoever asks may have got further, with more time.
   if (options.start)

@@ -239,9 +239,11 @@ struct DescentTuning {
 
 /// The smallest feasible budget (Feasibility.cpp, LowerBound.cpp).
 struct FeasibilityTuning {
-  /// Share of the search for a plan with a low peak, and up to which runs are
-  /// annealed after that.
-  static constexpr double lowPeakShare = 0.1, annealingShare = 0.4;
+  /// Share of the search for a plan with a low peak.
+  static constexpr double lowPeakShare = 0.1;
+  /// Share of a time limit up to which runs are annealed after that, and of the
+  /// effort, which a smallest budget is worth more of than others.
+  static constexpr double annealingShare = 0.4, annealingEffort = 2;
   /// Values of states that the bound on the peak looks at, per unit of effort,
   /// of at most `mostEffort` units: about a fifth of the effort.
   static constexpr double quickSteps = 2e6, mostEffort = 10.0;
