@@ -54,6 +54,8 @@ def literal(value, element):
 
 def scalar_constant(number, element):
     """The operation whose result is a number."""
+    if element == "i1":
+        return "arith.constant %s" % literal(number, element)
     if not element.startswith("complex"):
         return "arith.constant %s : %s" % (literal(number, element), element)
     inner = element[len("complex<"):-1]
@@ -427,8 +429,6 @@ class Body:
     def constant(self, number, element):
         if element == "index":
             return self.op("arith.constant %d : index" % number)
-        if element == "i1":
-            return self.op("arith.constant %s" % literal(number, element))
         return self.op(scalar_constant(number, element))
 
     def unary(self, name, a, element):

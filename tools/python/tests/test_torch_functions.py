@@ -129,6 +129,19 @@ class HigherOrderTest(unittest.TestCase):
             torch.testing.assert_close(gradients[name], parameter.grad, rtol=1e-4, atol=1e-5)
 
 
+    def test_flex_attention_with_a_mask_that_is_compiled(self):
+        """The rows of a mask are filled up to whole blocks, by elements that are false."""
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+        def run(q):
+            mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 10, 10, device="cpu")
+            return flex_attention(q, q, q, lambda score, b, h, i, j: score + i - j, mask)
+
+        q = torch.randn(1, 2, 10, 16)
+        torch._dynamo.reset()
+        torch.testing.assert_close(torch.compile(run, backend=rt.backend)(q), run(q), rtol=1e-4, atol=1e-5)
+
+
 @needs_torch
 class CustomOperationTest(unittest.TestCase):
     def test_derivatives_are_those_that_are_registered(self):

@@ -7,6 +7,8 @@ buffer where it is dead. A step is for the device that the tensors of its graph 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import threading
+
 import torch
 
 from .. import _library as lib
@@ -47,6 +49,7 @@ class TorchStep:
 
     def __init__(self, program, options, placement):
         self.program, self.placement = program, placement
+        self.lock = threading.RLock()
         with torch.utils._python_dispatch._disable_current_modes():
             self.constants = {name: tensor.to(placement.device) for name, tensor in dict(program.constants).items()}
         self.step = compile_module(program.text, differentiate=False, separate_backward=program.has_backward or None,
@@ -117,7 +120,8 @@ class TorchStep:
         return [new.copy_(old) for new, old in zip(self.new_state(), memory)]
 
     def call(self, function, *arguments):
-        with self.placement.call(self.step):
+        """Models may be called from several threads. Calls of one step wait for each other."""
+        with self.lock, self.placement.call(self.step):
             self.step.call(function, *arguments)
 
 

@@ -17,6 +17,7 @@ from .custom import custom_operations, located
 from .decompositions import more_decompositions
 from .groups import grouped_products
 from .higher_order import inline_branches
+from .fast_paths import fast_paths
 from .linear_systems import linear_algebra
 from .lower import Lowering, describe_place
 from .pointwise import FORMULAS
@@ -42,7 +43,7 @@ def decompositions():
                 if name not in RULES and name not in FORMULAS:
                     _table[op] = function
         for table in (linear_algebra(), more_decompositions(), choices(), special_functions(), recurrent_cells(),
-                      quantized(), own_decompositions()):
+                      quantized(), fast_paths(), own_decompositions()):
             _table.update((op, located(op, function)) for op, function in table.items())
     # Libraries may have been imported since.
     return {**custom_operations(), **_table, **grouped_products()}

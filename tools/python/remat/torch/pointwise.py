@@ -174,6 +174,12 @@ def _mul(s, a, b):
     return s.mul(a, b)
 
 
+@formula("fma")
+def _fma(s, a, b, c):
+    """What PyTorch traces the updates of optimizers to. Its own kernel for the CPU rounds the product, too."""
+    return s.add(s.mul(a, b), c)
+
+
 def _floor_div(s, a, b):
     if not s.floats:
         quotient, remainder = s.divide(a, b)

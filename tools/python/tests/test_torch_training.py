@@ -1,0 +1,110 @@
+"""What a training script does beside calling a model: optimizers that are compiled, evaluation, threads.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import copy
+import threading
+import unittest
+
+from common import needs_torch, rt, torch
+
+if torch is not None:
+    import torch.nn as nn
+
+
+def compiled(model, **options):
+    return torch.compile(model, backend=rt.backend, options=dict({"threads": 1}, **options))
+
+
+@needs_torch
+class TrainingTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        torch._dynamo.reset()
+        rt.compiled_steps.clear()
+
+    def check_updates(self, make_optimizer, steps=3):
+        """The optimizer is compiled as well as the model. PyTorch then has powers of its decays in f32."""
+        model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 2)).double()
+        exact = copy.deepcopy(model)
+        x = torch.randn(7, 6, dtype=torch.float64)
+        for own, wrap in ((model, compiled), (exact, lambda f: f)):
+            optimizer = make_optimizer(own.parameters())
+            run, update = wrap(own), wrap(lambda optimizer=optimizer: optimizer.step())
+            for _ in range(steps):
+                optimizer.zero_grad()
+                run(x).pow(2).mean().backward()
+                update()
+        for p, q in zip(model.parameters(), exact.parameters()):
+            torch.testing.assert_close(p, q, rtol=1e-5, atol=1e-6)
+        self.assertGreaterEqual(len(rt.compiled_steps), 2)
+
+    def test_optimizers(self):
+        for make in (lambda p: torch.optim.AdamW(p, lr=1e-2), lambda p: torch.optim.SGD(p, lr=1e-2, momentum=0.9),
+                     lambda p: torch.optim.Adam(p, lr=1e-2, amsgrad=True, foreach=False),
+                     lambda p: torch.optim.RMSprop(p, lr=1e-2, centered=True), lambda p: torch.optim.Adagrad(p)):
+            torch._dynamo.reset()
+            rt.compiled_steps.clear()
+            self.check_updates(make)
+
+    def test_one_model_in_several_threads(self):
+        """Calls of a step wait for each other, and what each keeps for its backward call is its own."""
+        model = compiled(nn.Sequential(nn.Linear(32, 128), nn.Tanh(), nn.Linear(128, 4)).double())
+        parameters = list(model.parameters())
+        inputs = torch.randn(4, 20, 8, 32, dtype=torch.float64)
+        gradient = lambda x: torch.autograd.grad(model(x).pow(2).sum(), parameters)
+        expected = [[gradient(x) for x in rows] for rows in inputs]
+        found = [[] for _ in inputs]
+        threads = [threading.Thread(target=lambda rows, out: out.extend(gradient(x) for x in rows), args=pair)
+                   for pair in zip(inputs, found)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(rt.compiled_steps), 1)
+        for one, other in zip(expected, found):
+            self.assertEqual(len(one), len(other))
+            for a, b in zip(one, other):
+                torch.testing.assert_close(a, b, rtol=0, atol=0)
+
+
+@needs_torch
+class EvaluationTest(unittest.TestCase):
+    """Layers of attention without gradients, for which PyTorch has operations of their own."""
+
+    def setUp(self):
+        torch.manual_seed(0)
+        torch._dynamo.reset()
+        self.x = torch.randn(2, 5, 16, dtype=torch.float64)
+        self.padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+        self.later = torch.triu(torch.ones(5, 5, dtype=torch.bool), 1)
+
+    def check(self, model, *args, **kwargs):
+        model.double().eval()
+        with torch.no_grad():
+            found, expected = compiled(model)(*args, **kwargs), model(*args, **kwargs)
+        torch.testing.assert_close(found, expected, equal_nan=True)
+
+    def test_encoders(self):
+        for norm_first, activation in ((False, "relu"), (True, "gelu")):
+            layer = nn.TransformerEncoderLayer(16, 4, 32, dropout=0.1, batch_first=True, norm_first=norm_first,
+                                               activation=activation)
+            for masks in ({}, {"src_key_padding_mask": self.padding}, {"src_mask": self.later},
+                          {"src_mask": self.later, "src_key_padding_mask": self.padding}):
+                self.check(layer, self.x, **masks)
+
+    def test_queries_that_see_nothing(self):
+        """They are nan in both."""
+        layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+        self.check(layer, self.x, src_key_padding_mask=torch.tensor([[False] * 5, [True] * 5]))
+
+    def test_attention(self):
+        layer = nn.MultiheadAttention(16, 4, batch_first=True)
+        self.check(layer, self.x, self.x, self.x)
+        self.check(layer, self.x, self.x, self.x, need_weights=False, key_padding_mask=self.padding)
+        self.check(layer, self.x, self.x, self.x, average_attn_weights=False, attn_mask=self.later)
+
+
+if __name__ == "__main__":
+    unittest.main()
