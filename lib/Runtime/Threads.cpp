@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <thread>
@@ -28,6 +29,8 @@ int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_get_max_threads(void);
 void omp_set_num_threads(int threads);
+// Since OpenMP 5.0.
+int omp_pause_resource_all(int kind) __attribute__((weak));
 }
 
 using namespace remat;
@@ -69,7 +72,23 @@ bool remat::coresAreBusy() {
   return busy.load(std::memory_order_relaxed);
 }
 
+/// Threads do not survive a fork, but what libgomp knows of them does: parallel
+/// work in the child would wait for them without end. So they are ended before,
+/// and parent and child make new ones when they need them. libgomp refuses this
+/// inside of parallel work, where a program had better not fork.
+static void endThreadsBeforeForks() {
+  static bool isDone = [] {
+    constexpr int hard = 2; // omp_pause_hard
+    if (omp_pause_resource_all)
+      pthread_atfork([] { omp_pause_resource_all(hard); }, nullptr, nullptr);
+    return true;
+  }();
+  (void)isDone;
+}
+
 ThreadScope::ThreadScope(int threads) : previous(omp_get_max_threads()) {
+  if (threads > 1)
+    endThreadsBeforeForks();
   omp_set_num_threads(threads);
 }
 
@@ -81,6 +100,7 @@ void remat::parallel(int threads, ParallelBody body, void *context) {
     body(context, 0, 1);
     return;
   }
+  endThreadsBeforeForks();
   struct Call {
     ParallelBody body;
     void *context;
