@@ -273,13 +273,24 @@ class GradientTest(unittest.TestCase):
 
         x = self.x.copy()
         x[0, 0], x[1, 1], x[2, 2], x[0, 3] = np.nan, -np.inf, np.inf, -0.0
-        for dtype in ("float32", "bfloat16", "int32", "uint8"):
-            w, y = (jnp.asarray(v if dtype[0] in "fb" else np.nan_to_num(v * 40, posinf=9, neginf=0), dtype)
-                    for v in (self.w, x))
-            for found, expected in zip(rj.compile(extrema, differentiate=False)(w, y), extrema(w, y)):
-                self.assertEqual(found.dtype, expected.dtype)
-                np.testing.assert_array_equal(np.asarray(found, "f4"), np.asarray(expected, "f4"))
+        for dtype in ("float32", "bfloat16", "int32", "uint8", "float64", "int64", "uint64"):
+            with jax.enable_x64(dtype.endswith("64")):
+                w, y = (jnp.asarray(v if dtype[0] in "fb" else np.nan_to_num(v * 40, posinf=9, neginf=0), dtype)
+                        for v in (self.w, x))
+                if dtype == "uint64":  # The highest bit is no sign, and the lowest ones count.
+                    w, y = w + jnp.uint64(2**63), y + jnp.uint64(2**63)
+                for found, expected in zip(rj.compile(extrema, differentiate=False)(w, y), extrema(w, y)):
+                    self.assertEqual(found.dtype, expected.dtype)
+                    exact = "float32" if dtype == "bfloat16" else dtype
+                    np.testing.assert_array_equal(np.asarray(found, exact), np.asarray(expected, exact))
         self.check(lambda w, x: jnp.sum(w.at[jnp.array([0, 2, 0])].max(x) ** 2), self.w, self.x, argnums=(0, 1))
+
+    def test_functions_of_elements_at_indices(self):
+        """The function is applied as often as an index is there."""
+        run = lambda w, i: (w.at[i].apply(jnp.sin), w.at[i, 1].apply(lambda x: 2 * x + 1, mode="clip"))
+        found = rj.compile(run, differentiate=False)(self.w, jnp.array([0, 2, 9, 2]))
+        for a, b in zip(found, jax.jit(run)(self.w, jnp.array([0, 2, 9, 2]))):
+            np.testing.assert_allclose(a, b, rtol=1e-6)
 
     def test_empty_slices(self):
         self.check(lambda w, x: jnp.sum(jnp.concatenate([w[4:4], w[3:4:2]]) ** 2) + jnp.sum(jax.lax.associative_scan(

@@ -13,6 +13,7 @@ from .elementwise import Scalars, working
 from .reductions import COMBINE, START, change, first_extremum, highest, lowest
 from .rules import rule
 from .shapes import pad
+from .stable import through_stablehlo
 from .types import element_of, is_float, is_unsigned
 
 
@@ -146,7 +147,8 @@ def _scatter_add(l, a, indices, updates, *, dimension_numbers, mode, **_):
 
 def _greatest(l, where, inputs, bits, number):
     """For each element the greatest `number`, of a body, of the updates that go there, 0 if there is none: digit by
-    digit from the highest one, a digit is set if an update that agrees in all digits above has it."""
+    digit from the highest one, a digit is set if an update that agrees in all digits above has it. Numbers have no
+    sign."""
     f, a, sizes = l.function, where.operand, where.updates.shape
     loops, found = len(sizes), f.constant(0, where.operand.shape, "i64")
     count = len(where.starts.inputs)
@@ -155,8 +157,11 @@ def _greatest(l, where, inputs, bits, number):
             points = [b.index(i) for i in range(loops)]
             places, inside = where.places(b, points, names[:count])
             own, above = number(b, points, names), b.extract(known, places)
-            rest = b.binary("arith.shrui", b.binary("arith.xori", own, above, "i64"), b.constant(bit + 1, "i64"), "i64")
-            agrees = b.binary("arith.andi", inside, b.compare("eq", rest, b.constant(0, "i64"), "i64"), "i1")
+            agrees = inside
+            if bit < bits - 1:
+                rest = b.binary("arith.shrui", b.binary("arith.xori", own, above, "i64"), b.constant(bit + 1, "i64"),
+                                "i64")
+                agrees = b.binary("arith.andi", inside, b.compare("eq", rest, b.constant(0, "i64"), "i64"), "i1")
             own = b.binary("arith.andi", b.binary("arith.shrui", own, b.constant(bit, "i64"), "i64"),
                            b.constant(1, "i64"), "i64")
             return b.select(agrees, own, b.constant(0, "i64"), "i64")
@@ -167,13 +172,16 @@ def _greatest(l, where, inputs, bits, number):
         found = f.generic(
             [(found, identity(a.rank)), (hits, identity(a.rank))], a.shape, "i64", lambda b, x, n, bit=bit: b.select(
                 b.compare("sgt", n, b.constant(0, "i64"), "i64"),
-                b.binary("arith.ori", x, b.constant(1 << bit, "i64"), "i64"), x, "i64"))
+                b.binary("arith.ori", x, b.constant(SIGNS["i64"] if bit == 63 else 1 << bit, "i64"), "i64"), x, "i64"))
     return found
 
 
 @rule("scatter")
-def _scatter(l, a, indices, updates, *, dimension_numbers, mode, **_):
+def _scatter(l, a, indices, updates, *, dimension_numbers, mode, update_jaxpr=None, **other):
     """Of several updates to one place, the last one counts."""
+    if update_jaxpr is not None:
+        return through_stablehlo(l, a, indices, updates, dimension_numbers=dimension_numbers, mode=mode,
+                                 update_jaxpr=update_jaxpr, **other)
     if 0 in updates.shape:
         return a
     f = l.function
@@ -199,26 +207,31 @@ def _scatter(l, a, indices, updates, *, dimension_numbers, mode, **_):
     return f.generic([(a, identity(a.rank)), (found, identity(a.rank))], a.shape, a.element, body)
 
 
-SIGN = -1 << 31  # the highest bit of an i32
+SIGNS = {"i32": -1 << 31, "i64": -1 << 63}  # the highest bits of words
+WORDS = {"f32": "i32", "f64": "i64"}
 
 
 def _ordered(b, x, element, unsigned):
-    """A word whose order, without a sign, is that of numbers of 32 bits; that of a nan is the greatest."""
-    if element != "f32":
-        return x if unsigned else b.binary("arith.xori", x, b.constant(SIGN, "i32"), "i32")
-    bits = b.cast("arith.bitcast", x, "f32", "i32")
-    flipped = b.binary("arith.ori", b.binary("arith.shrsi", bits, b.constant(31, "i32"), "i32"),
-                       b.constant(SIGN, "i32"), "i32")
-    word = b.binary("arith.xori", bits, flipped, "i32")
-    return b.select(b.compare("uno", x, x, "f32"), b.constant(-1, "i32"), word, "i32")
+    """A word whose order, without a sign, is that of numbers; that of a nan is the greatest, and none is that of 0."""
+    word = WORDS.get(element, element)
+    sign = b.constant(SIGNS[word], word)
+    if element not in WORDS:
+        return x if unsigned else b.binary("arith.xori", x, sign, word)
+    bits = b.cast("arith.bitcast", x, element, word)
+    digits = b.constant(31 if word == "i32" else 63, word)
+    flipped = b.binary("arith.ori", b.binary("arith.shrsi", bits, digits, word), sign, word)
+    return b.select(b.compare("uno", x, x, element), b.constant(-1, word), b.binary("arith.xori", bits, flipped, word),
+                    word)
 
 
-def _from_ordered(b, word, element, unsigned):
-    if element != "f32":
-        return word if unsigned else b.binary("arith.xori", word, b.constant(SIGN, "i32"), "i32")
-    negative = b.compare("sge", word, b.constant(0, "i32"), "i32")
-    flipped = b.select(negative, b.constant(-1, "i32"), b.constant(SIGN, "i32"), "i32")
-    return b.cast("arith.bitcast", b.binary("arith.xori", word, flipped, "i32"), "i32", "f32")
+def _from_ordered(b, x, element, unsigned):
+    word = WORDS.get(element, element)
+    sign = b.constant(SIGNS[word], word)
+    if element not in WORDS:
+        return x if unsigned else b.binary("arith.xori", x, sign, word)
+    negative = b.compare("sge", x, b.constant(0, word), word)
+    flipped = b.select(negative, b.constant(-1, word), sign, word)
+    return b.cast("arith.bitcast", b.binary("arith.xori", x, flipped, word), word, element)
 
 
 def _scatter_extremum(name, largest):
@@ -227,29 +240,30 @@ def _scatter_extremum(name, largest):
         if 0 in updates.shape:
             return a
         dtype, element = l.result()[1:]
-        if dtype.itemsize > 4 or element == "i1":
-            l.refuse("elements of %s are not supported, expected those of up to 32 bits" % dtype)
-        unsigned = is_unsigned(dtype)
-        inner = np.dtype("float32" if is_float(dtype) else "uint32" if unsigned else "int32")
-        wide = element_of(inner)
+        if element == "i1" or element.startswith("complex"):
+            l.refuse("elements of %s are not supported" % dtype)
+        unsigned, bits = is_unsigned(dtype), 64 if dtype.itemsize > 4 else 32
+        inner = np.dtype("%s%d" % ("float" if is_float(dtype) else "uint" if unsigned else "int", bits))
+        wide, word = element_of(inner), "i%d" % bits
         where = Updates(l, a, indices, change(l, updates, dtype, inner), dimension_numbers, mode)
 
-        def reverse(b, word, x):
+        def reverse(b, own, x):
             """For the least number, the order is the other way round, but for nans."""
             if largest:
-                return word
-            other = b.binary("arith.xori", word, b.constant(-1, "i32"), "i32")
-            return b.select(b.compare("uno", x, x, wide), word, other, "i32") if x and wide == "f32" else other
+                return own
+            other = b.binary("arith.xori", own, b.constant(-1, word), word)
+            return b.select(b.compare("uno", x, x, wide), own, other, word) if x and wide in WORDS else other
 
         def number(b, _, names):
-            word = reverse(b, _ordered(b, names[-1], wide, unsigned), names[-1])
-            return b.binary("arith.addi", b.cast("arith.extui", word, "i32", "i64"), b.constant(1, "i64"), "i64")
+            own = reverse(b, _ordered(b, names[-1], wide, unsigned), names[-1])
+            return own if word == "i64" else b.cast("arith.extui", own, word, "i64")
 
-        found = _greatest(l, where, where.inputs, 33, number)
+        found = _greatest(l, where, where.inputs, bits, number)
 
         def body(b, x, best):
-            word = b.cast("arith.trunci", b.binary("arith.subi", best, b.constant(1, "i64"), "i64"), "i64", "i32")
-            update = _from_ordered(b, reverse(b, word, None), wide, unsigned)
+            # 0 is what an element has that no update goes to. An integer of this word changes nothing.
+            own = best if word == "i64" else b.cast("arith.trunci", best, "i64", word)
+            update = _from_ordered(b, reverse(b, own, None), wide, unsigned)
             s = Scalars(b, inner)
             better = s.maximum(x, update) if largest else s.minimum(x, update)
             return b.select(b.compare("eq", best, b.constant(0, "i64"), "i64"), x, better, wide)
