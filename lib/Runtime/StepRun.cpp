@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FloatScope.h"
 #include "Step.h"
 #include "Threads.h"
 
@@ -333,6 +334,7 @@ remat_status remat_step::runHere(size_t first, size_t end) {
     if (remat_status status = poisonMemory())
       return status;
   ThreadScope scope(threads);
+  FloatScope floatScope;
   return runEntries(table.callBegins[first], table.callBegins[end]);
 }
 

@@ -13,6 +13,7 @@
 #include "Threads.h"
 
 #include "CoreWatch.h"
+#include "FloatScope.h"
 
 #include <algorithm>
 #include <atomic>
@@ -108,6 +109,7 @@ void remat::parallel(int threads, ParallelBody body, void *context) {
   GOMP_parallel(
       [](void *data) {
         auto &call = *static_cast<Call *>(data);
+        FloatScope scope;
         call.body(call.context, omp_get_thread_num(), omp_get_num_threads());
       },
       &call, static_cast<unsigned>(threads), 0);

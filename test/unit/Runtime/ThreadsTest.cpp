@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Threads.h"
+#include "FloatScope.h"
 
 #include <gtest/gtest.h>
 
@@ -41,5 +42,27 @@ TEST(Threads, Fork) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   }
 }
+
+#ifdef __SSE__
+// Threads have the mode of the one that made them, which a program may change
+// before or behind that.
+TEST(Threads, FloatMode) {
+  constexpr unsigned plain = 0x1f80, zeroes = 0x8040, mask = 0xffc0;
+  unsigned before = _mm_getcsr();
+  for (unsigned mode : {plain | zeroes, plain}) {
+    _mm_setcsr(mode);
+    {
+      FloatScope scope;
+      EXPECT_EQ(_mm_getcsr() & mask, plain);
+      _mm_setcsr(mode);
+      parallelFor(4, 4, 1, [&](int64_t, int64_t, int part) {
+        EXPECT_EQ(_mm_getcsr() & mask, part ? plain : _mm_getcsr() & mask);
+      });
+    }
+    EXPECT_EQ(_mm_getcsr() & mask, mode);
+  }
+  _mm_setcsr(before);
+}
+#endif
 
 } // namespace

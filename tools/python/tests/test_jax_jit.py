@@ -168,6 +168,14 @@ class CallTest(unittest.TestCase):
             with self.assertRaisesRegex(remat.ArgumentError, message):
                 jax.jit(lambda *arrays: rj.call(self.step, *arrays))(*arguments)
 
+    def test_subnormal_numbers_are_kept(self):
+        """Where XLA calls, its threads take them for zero."""
+        step = rj.compile(lambda x: (x * 0.5, x == 0), differentiate=False)
+        x = np.array([0, 1e-40, -1e-45, 1], "f4")
+        for found, is_zero in (step(x), jax.jit(step)(x)):
+            np.testing.assert_array_equal(np.asarray(found), x * np.float32(0.5))
+            np.testing.assert_array_equal(is_zero, x == 0)
+
     def test_errors_of_a_run(self):
         program = jax.jit(lambda a, b: rj.call(self.step, a, b))
         with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "remat: assertion failed: .*division by zero"):

@@ -39,6 +39,22 @@ class LinearAlgebraTest(unittest.TestCase):
         self.check(lambda x: jnp.sum(jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(x @ x.T + jnp.eye(6)), x)),
                    narrow=False)
 
+    def test_tridiagonal_systems(self):
+        """The diagonal is small somewhere, so that rows are exchanged; one matrix is singular."""
+        def solved(x):
+            above, below = (jnp.concatenate(parts) for parts in ((x[0, :5], x[:1, 0] * 0), (x[:1, 0] * 0, x[1, :5])))
+            diagonal = x[2].at[jnp.array([0, 3])].multiply(1e-3)
+            matrix = jnp.diag(diagonal) + jnp.diag(x[0, :5], 1) + jnp.diag(x[1, :5], -1)
+            return jax.lax.linalg.tridiagonal_solve(below, diagonal, above, x[3:].T), matrix
+
+        self.check(lambda x: jnp.sum(jnp.sin(solved(x)[0])))
+        x = jnp.asarray(np.random.default_rng(0).normal(size=(6, 6)), "float32")
+        found, matrix = rj.compile(solved, differentiate=False)(x)
+        np.testing.assert_allclose(matrix @ found, x[3:].T, atol=1e-5)
+        solve = lambda d: jax.vmap(lambda d: jax.lax.linalg.tridiagonal_solve(d * 0, d, d * 0, d[:, None]))(d)
+        found = rj.compile(solve, differentiate=False)(jnp.array([[1.0, 2.0, 3.0], [1.0, 0.0, 3.0]]))
+        np.testing.assert_array_equal(found[..., 0], [[1, 1, 1], [np.nan] * 3])
+
     def test_qr(self):
         self.check(lambda x: jnp.sum(jnp.linalg.qr(x)[0] ** 3) + jnp.sum(jnp.linalg.qr(x[:, :3])[1] ** 2))
 

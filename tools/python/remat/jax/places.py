@@ -240,7 +240,7 @@ def _scatter_extremum(name, largest):
         if 0 in updates.shape:
             return a
         dtype, element = l.result()[1:]
-        if element == "i1" or element.startswith("complex"):
+        if element.startswith("complex"):
             l.refuse("elements of %s are not supported" % dtype)
         unsigned, bits = is_unsigned(dtype), 64 if dtype.itemsize > 4 else 32
         inner = np.dtype("%s%d" % ("float" if is_float(dtype) else "uint" if unsigned else "int", bits))
