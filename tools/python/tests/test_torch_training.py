@@ -106,5 +106,46 @@ class EvaluationTest(unittest.TestCase):
         self.check(layer, self.x, self.x, self.x, average_attn_weights=False, attn_mask=self.later)
 
 
+@needs_torch
+class OrderTest(unittest.TestCase):
+    """Results have their elements in the order of PyTorch's, on which what follows may rely."""
+
+    def setUp(self):
+        torch.manual_seed(0)
+        torch._dynamo.reset()
+
+    def check(self, run, *shapes):
+        """With and without a gradient. What the results are changed to in place is not what the backward call reads."""
+        for differentiated in (False, True):
+            found, expected = [], []
+            inputs = [torch.randn(shape, dtype=torch.float64) for shape in shapes]
+            for function, out in ((compiled(run), found), (run, expected)):
+                given = [x.clone().requires_grad_(differentiated) for x in inputs]
+                results = function(*given)
+                out.extend([results, [y.stride() for y in results]])
+                if differentiated:
+                    sum((y * (y + 1)).sum() for y in results).backward()
+                    out.append([x.grad for x in given])
+                    results = function(*given)
+                for y in results:
+                    y += 1
+                out.append(results)
+            self.assertEqual(found.pop(1), expected.pop(1))
+            torch.testing.assert_close(found, expected)
+
+    def test_results(self):
+        self.check(lambda x, y: ((x @ y).t().exp(), (x @ y).tanh().contiguous().t()), (3, 4), (4, 5))
+        self.check(lambda x: (x.sin().contiguous(memory_format=torch.channels_last),), (2, 3, 4, 5))
+        self.check(lambda x: (x.exp(), x.exp()[:, None].expand(3, 2, 4).sum(1).t().exp()), (3, 4))
+
+    def test_attention(self):
+        def run(x):
+            q = x.view(2, 5, 4, 8).transpose(1, 2)
+            return (torch.nn.functional.scaled_dot_product_attention(q, q, q),)
+
+        self.check(run, (2, 5, 32))
+        compiled(run)(torch.randn(2, 5, 32))[0].transpose(1, 2).view(2, 5, 32)
+
+
 if __name__ == "__main__":
     unittest.main()

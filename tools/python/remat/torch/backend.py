@@ -21,6 +21,7 @@ from .joint import (Program, decompositions, mutated_inputs, shapes_that_are_kno
                     warn_of_reentrant_checkpoints)
 from .placement import check_inputs, placement_of
 from .random import SEED
+from .strides import inverse, keep_strides
 from .types import ELEMENTS
 
 DTYPES = {dtype: lib.DTYPES.index(dtype_of(element)) for dtype, element in ELEMENTS.items()}
@@ -80,7 +81,7 @@ class TorchStep:
     def raw_results(self, tensors):
         """Descriptions of results, with what keeps each. Those that are not there yet have their extents, and no
         data."""
-        array, keeps = self.raw_apart(tensors)
+        array, keeps = self.raw_apart(self.as_results(tensors))
         for number, (tensor, info) in enumerate(zip(tensors, self.step.results)):
             if tensor is not None:
                 continue
@@ -99,7 +100,17 @@ class TorchStep:
             tensor = self.placement.state_part(state, info.state_offset, shape, dtype)
             if tensor is not None:
                 return tensor
-        return self.placement.empty(shape, dtype)
+        tensor = self.placement.empty(shape, dtype)
+        order = self.program.orders.get(number)
+        if order:  # In place, so that it is no view.
+            back = inverse(order)
+            tensor.as_strided_([shape[d] for d in back], [tensor.stride(d) for d in back])
+        return tensor
+
+    def as_results(self, tensors):
+        """Results with their elements row by row."""
+        return [tensor if tensor is None or number not in self.program.orders else
+                tensor.permute(self.program.orders[number]) for number, tensor in enumerate(tensors)]
 
     def state_sizes(self):
         """Bytes of memory for what the forward call leaves to the backward call: on the device and, if there is
@@ -150,7 +161,8 @@ class Inference:
         output = next(n for n in graph_module.graph.nodes if n.op == "output")
         self.outputs = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
         self.dtypes = _result_dtypes(self.outputs)
-        self.torch_step = TorchStep(Program(graph_module), options, placement_of(graph_module))
+        program = Program(graph_module, ordered=len(self.outputs))
+        self.torch_step = TorchStep(program, options, placement_of(graph_module))
         compiled_steps.append(self.torch_step.step)
 
     def __call__(self, tensors):
@@ -158,7 +170,8 @@ class Inference:
         arguments = t.raw(t.arguments(tensors, draw_seed(t.program, t.placement)), keep)
         tensors.clear()
         given = [t.new_result(i) for i in range(len(t.step.results))]
-        t.call(t.step._lib.remat_step_run, arguments, len(t.step.arguments), t.raw(given, keep), len(given))
+        t.call(t.step._lib.remat_step_run, arguments, len(t.step.arguments), t.raw(t.as_results(given), keep),
+               len(given))
         return [t.program.numbers.get(n) if i is None else _restore(given[i], d)
                 for n, (i, d) in enumerate(zip(t.program.outputs, self.dtypes))]
 
@@ -172,7 +185,7 @@ class Training:
         flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
         self.dtypes = _result_dtypes(flat)
         placement = placement_of(joint)
-        program = Program(joint)
+        program = Program(joint, ordered=forward_count)
         self.torch_step = TorchStep(program, options, placement)
         compiled_steps.append(self.torch_step.step)
         step = self.torch_step.step
@@ -227,8 +240,8 @@ class Training:
                    for i, forward in enumerate(self.result_is_forward)]
         memory = t.new_state()
         state = self._state(memory, 0)
-        t.call(step._lib.remat_step_forward, arguments, len(step.arguments), t.raw(results, keep), len(results),
-                    lib.ctypes.byref(state))
+        t.call(step._lib.remat_step_forward, arguments, len(step.arguments), t.raw(t.as_results(results), keep),
+               len(results), lib.ctypes.byref(state))
         outputs = [program.numbers.get(n) if i is None else _restore(results[i], d)
                    for n, (i, d) in enumerate(zip(program.outputs[:self.forward_count], self.dtypes))]
         return outputs, memory, seed, [results[i] for i in self.early_results]
@@ -487,6 +500,7 @@ def compile_graph(graph_module, inputs, options=None):
     specialize(inputs)
     warn_of_reentrant_checkpoints(graph_module)
     call_functions(graph_module)
+    keep_strides(graph_module)
 
     def partition(joint, _, *, num_fwd_outputs, **kwargs):
         training = Training(joint, num_fwd_outputs, options)

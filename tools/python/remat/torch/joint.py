@@ -15,9 +15,9 @@ from ..errors import ExportError
 from .choices import choices
 from .custom import custom_operations, located
 from .decompositions import more_decompositions
+from .fast_paths import fast_paths
 from .groups import grouped_products
 from .higher_order import inline_branches
-from .fast_paths import fast_paths
 from .linear_systems import linear_algebra
 from .lower import Lowering, describe_place
 from .pointwise import FORMULAS
@@ -26,6 +26,7 @@ from .random import SEED
 from .recurrent import recurrent_cells
 from .rules import RULES
 from .special_functions import special_functions
+from .strides import dense_order
 from .types import element_of
 
 _table = None
@@ -343,9 +344,11 @@ class Program:
     along and, if `has_seed`, the seed of its random numbers. `outputs` says for each output of the graph which result
     of the program it is, or None if it is none; `numbers` are outputs that are no tensors. Placeholders whose elements
     all are one number, by `known_tangents`, are no arguments. `gradients` and `updates` are names of arguments by the
-    numbers of outputs, as `Lowering.finish` takes them."""
+    numbers of outputs, as `Lowering.finish` takes them. Of the first `ordered` outputs, results have their elements in
+    the order of the graph's, so their dimensions in that of `orders`, by numbers of results, if it is not as usual."""
 
-    def __init__(self, graph_module, names=None, result_names=None, known_tangents=None, gradients=None, updates=None):
+    def __init__(self, graph_module, names=None, result_names=None, known_tangents=None, gradients=None, updates=None,
+                 ordered=0):
         inline_branches(graph_module)
         graph = graph_module.graph
         numbers = set(substitute_numbers(graph))
@@ -356,7 +359,7 @@ class Program:
         lowering = Lowering(backward, tags)
         names = names or {}
         lowering.taken.update([SEED], names.values(), (n.name for n in graph.nodes if n.op == "placeholder"))
-        self.arguments, self.outputs, self.numbers = [], [], {}
+        self.arguments, self.outputs, self.numbers, self.orders = [], [], {}, {}
         results, given_names = [], []
         for node in graph.nodes:
             if node.op == "placeholder":
@@ -383,7 +386,11 @@ class Program:
                     if not isinstance(output, torch.fx.Node):
                         raise ExportError("output %d of the graph is %r, which is no tensor" % (number, output))
                     self.outputs.append(len(results))
-                    results.append(lowering.value(output))
+                    order = dense_order(output.meta["val"]) if number < ordered else None
+                    if order:
+                        self.orders[self.outputs[number]] = order
+                    value = lowering.value(output)
+                    results.append(lowering.function.transpose(value, order) if order else value)
                     given_names.append((result_names or {}).get(number))
             else:
                 lowering.lower(graph_module, node)

@@ -1,0 +1,56 @@
+"""The order in which results have their elements. A step has them row by row, but what follows a graph may rely on
+that of PyTorch, such as `view` behind attention, whose result is one row of a batch after the other.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import torch
+
+
+def dense_order(tensor):
+    """The dimensions of a tensor from the slowest to the fastest one, if its elements are dense, but not row by row.
+    Else None."""
+    if tensor.layout != torch.strided or tensor.numel() <= 1 or tensor.is_contiguous():
+        return None
+    order = sorted(range(tensor.dim()), key=lambda d: (-tensor.stride(d), d))
+    expected = 1
+    for d in reversed(order):
+        if tensor.shape[d] != 1 and tensor.stride(d) != expected:
+            return None
+        expected *= tensor.shape[d]
+    return order
+
+
+def inverse(order):
+    return [order.index(d) for d in range(len(order))]
+
+
+def _storage(tensor):
+    return tensor.untyped_storage()._cdata
+
+
+def keep_strides(graph_module):
+    """Gives the outputs of a graph of Dynamo, which has not been decomposed yet, the order that they have there: each
+    is a view of a copy with this order. Outputs that share memory stay as they are."""
+    graph = graph_module.graph
+    value = lambda node: node.meta.get("example_value") if isinstance(node, torch.fx.Node) else None
+    is_known = lambda t: isinstance(t, torch.Tensor) and t.layout == torch.strided and not t.is_nested
+    output = next(n for n in graph.nodes if n.op == "output")
+    taken = {_storage(value(n)) for n in graph.nodes if n.op in ("placeholder", "get_attr") and is_known(value(n))}
+    nodes = dict.fromkeys(n for n in output.all_input_nodes if is_known(value(n)))
+    storages = [_storage(value(n)) for n in nodes]
+    changed = {}
+    for node in nodes:
+        storage = _storage(value(node))
+        if node.op in ("placeholder", "get_attr") or storage in taken or storages.count(storage) > 1:
+            continue
+        order = dense_order(value(node))
+        if order is None:
+            continue
+        with graph.inserting_before(output):
+            copy = graph.call_method("permute", (node, order))
+            copy = graph.call_method("clone", (copy,), {"memory_format": torch.contiguous_format})
+            changed[node] = graph.call_method("permute", (copy, inverse(order)))
+    if changed:
+        output.args = torch.fx.node.map_arg(output.args, lambda n: changed.get(n, n))
+        graph_module.recompile()
