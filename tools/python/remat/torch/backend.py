@@ -7,6 +7,7 @@ buffer where it is dead. A step is for the device that the tensors of its graph 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import functools
 import threading
 
 import torch
@@ -31,6 +32,12 @@ TORCH_DTYPES = {dtype_of(element): dtype for dtype, element in ELEMENTS.items() 
 compiled_steps = []
 
 
+@functools.lru_cache(maxsize=1 << 14)
+def raw_extents(shape):
+    """A pointer to them. Making it takes half of the time of a description, and shapes come again in every call."""
+    return lib.ctypes.cast((lib.c_int64 * max(len(shape), 1))(*shape), lib.POINTER(lib.c_int64))
+
+
 def raw_tensor(tensor, keep, device):
     """A remat_tensor of a tensor of PyTorch; a copy of one that is not dense. What it is of is added to `keep`. Numbers
     may be on the CPU."""
@@ -39,10 +46,9 @@ def raw_tensor(tensor, keep, device):
     if not tensor.is_contiguous() or tensor.is_neg() or tensor.is_conj():
         tensor = tensor.contiguous().resolve_neg().resolve_conj()
     keep.append(tensor)
-    dims = (lib.c_int64 * max(tensor.dim(), 1))(*tensor.shape)
+    dims = raw_extents(tensor.shape)
     keep.append(dims)
-    return lib.Tensor(tensor.data_ptr(), DTYPES[tensor.dtype], tensor.dim(),
-                      lib.ctypes.cast(dims, lib.POINTER(lib.c_int64)))
+    return lib.Tensor(tensor.data_ptr(), DTYPES[tensor.dtype], tensor.dim(), dims)
 
 
 class TorchStep:
@@ -85,10 +91,9 @@ class TorchStep:
         for number, (tensor, info) in enumerate(zip(tensors, self.step.results)):
             if tensor is not None:
                 continue
-            dims = (lib.c_int64 * max(len(info.shape), 1))(*info.shape)
+            dims = raw_extents(tuple(info.shape))
             keeps[number].append(dims)
-            array[number] = lib.Tensor(None, lib.DTYPES.index(info.dtype), len(info.shape),
-                                       lib.ctypes.cast(dims, lib.POINTER(lib.c_int64)))
+            array[number] = lib.Tensor(None, lib.DTYPES.index(info.dtype), len(info.shape), dims)
         return array, keeps
 
     def new_result(self, number, state=None):
