@@ -69,6 +69,24 @@ class TrainingTest(unittest.TestCase):
                 torch.testing.assert_close(a, b, rtol=0, atol=0)
 
 
+    def test_quantization_that_is_learned(self):
+        """The zero points are rounded, some of them at the end of the range, and some numbers are beyond it."""
+        def run(x, *numbers):
+            per_channel, per_tensor = (torch._fake_quantize_learnable_per_channel_affine,
+                                       torch._fake_quantize_learnable_per_tensor_affine)
+            return per_channel(x, *numbers[:2], 1, -8, 7, 0.5) * per_tensor(x, *numbers[2:], -4, 3, 0.7)
+
+        given = [torch.randn(5, 4), torch.tensor([0.1, 0.05, 0.2, 0.02]), torch.tensor([0.0, 1.3, -2.0, 9.0]),
+                 torch.tensor([0.3]), torch.tensor([0.7])]
+        results = []
+        for function in (run, compiled(run)):
+            inputs = [x.clone().requires_grad_() for x in given]
+            y = function(*inputs)
+            y.pow(2).sum().backward()
+            results.append([y, *(x.grad for x in inputs)])
+        torch.testing.assert_close(*results)
+
+
 @needs_torch
 class EvaluationTest(unittest.TestCase):
     """Layers of attention without gradients, for which PyTorch has operations of their own."""

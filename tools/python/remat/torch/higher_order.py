@@ -10,6 +10,7 @@ import torch
 
 from ..exported import unique_name
 from .masks import write_by_selection
+from .vision import vision
 
 
 def _stacked(rows):
@@ -43,15 +44,17 @@ def _length(xs):
 
 
 def call_functions(graph_module):
-    """Puts what autograd sees through in the place of loops of known length, of flex_attention, and of assignments by
-    masks."""
-    ops = torch.ops.higher_order
+    """Puts what autograd sees through in the place of loops of known length, of flex_attention, of assignments by
+    masks, and of operations of torchvision."""
+    ops, of_images = torch.ops.higher_order, vision()
     for module in graph_module.modules():
         if not isinstance(module, torch.fx.GraphModule):
             continue
         for node in module.graph.nodes:
             if node.target is ops.flex_attention:
                 node.target = _dense_attention
+            elif node.op == "call_function" and node.target in of_images:
+                node.target = of_images[node.target]
             elif node.target in (ops.scan, ops.map_impl) and not node.kwargs.get("mutated_arg_indices"):
                 xs = node.args[2 if node.target is ops.scan else 1]
                 if _length(xs):

@@ -1,0 +1,72 @@
+"""Operations of torchvision: gradients against f64, and torchvision's own results.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import unittest
+
+import remat
+from common import compare, needs_torch, rt, torch
+
+try:
+    import torchvision
+except ImportError:
+    torchvision = None
+
+if torch is not None:
+    import torch.nn as nn
+
+    class Regions(nn.Module):
+        """Some are in part beyond the image, one is empty."""
+
+        def __init__(self, ratio):
+            super().__init__()
+            self.c, self.ratio = nn.Conv2d(3, 4, 3, padding=1), ratio
+
+        def forward(self, x, boxes):
+            h, align = self.c(x), torchvision.ops.roi_align
+            return (align(h, boxes, 3, 0.5, self.ratio, aligned=True),
+                    align(h, [boxes[:2, 1:] * 3 - 6], (2, 4), sampling_ratio=self.ratio))
+
+    class Deformed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            convolution = torchvision.ops.DeformConv2d
+            self.offset, self.mask = nn.Conv2d(4, 36, 3, 2, padding=1), nn.Conv2d(4, 18, 3, 2, padding=1)
+            self.a, self.other_offset = convolution(4, 6, 3, 2, padding=1, groups=2), nn.Conv2d(4, 18, 3, padding=1)
+            self.b = convolution(4, 4, 3, padding=2, dilation=2, bias=False)
+
+        def forward(self, x):
+            return self.a(x, self.offset(x) * 3, self.mask(x).sigmoid()), self.b(x, self.other_offset(x) * 2)
+
+
+@needs_torch
+@unittest.skipIf(torchvision is None, "torchvision is not installed")
+class VisionTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+
+    def test_regions(self):
+        boxes = torch.tensor([[0.0, 0, 0, 8, 8], [0, 2, 3, 25, 9], [1, 4, 4, 4, 4], [1, -9, -9, 5, 30]])
+        compare(self, Regions(2), (torch.randn(2, 3, 10, 12), boxes), factor=4.0)
+        message = r"the number of samples depends on the data of the boxes, since sampling_ratio is -1"
+        torch._dynamo.reset()
+        with self.assertRaisesRegex(Exception, message):
+            torch.compile(Regions(-1), backend=rt.backend)(torch.randn(2, 3, 10, 12), boxes)
+
+    def test_deformable_convolutions(self):
+        compare(self, Deformed(), (torch.randn(2, 4, 7, 6),), factor=4.0)
+
+    def test_exports(self):
+        model, x = Deformed(), torch.randn(2, 4, 7, 6)
+        loss = lambda outputs: outputs[0].pow(2).sum() + outputs[1].sum()
+        found, gradients = remat.compile(rt.export(model, (x,), loss=loss))(None, x)
+        expected = loss(model(x))
+        expected.backward()
+        torch.testing.assert_close(found, expected.detach(), rtol=1e-4, atol=1e-4)
+        for name, parameter in model.named_parameters():
+            torch.testing.assert_close(gradients[name], parameter.grad, rtol=1e-3, atol=1e-3)
+
+
+if __name__ == "__main__":
+    unittest.main()
