@@ -28,14 +28,12 @@
 
 #include "AddressSearch.h"
 
-#include "SearchTuning.h"
-
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <cmath>
 #include <tuple>
 
 using namespace llvm;
@@ -81,7 +79,6 @@ AddressSearch::AddressSearch(ArrayRef<LiveRange> given,
     append_range(neighbours, list);
     firstNeighbours.push_back(neighbours.size());
   }
-  blamed.assign(ranges.size(), 0);
 }
 
 AddressSearch::Outcome AddressSearch::run(int64_t arenaBytes, Order newOrder,
@@ -91,17 +88,23 @@ AddressSearch::Outcome AddressSearch::run(int64_t arenaBytes, Order newOrder,
   Outcome outcome = Outcome::Stopped;
   while (outcome == Outcome::Stopped && work > 0 && !isOver()) {
     int64_t share = work;
-    if (order == Order::Blame) {
-      int64_t once = int64_t(neighbours.size() + ranges.size());
-      share = std::min(work, once * PackingTuning::placementsBetweenRestarts);
-      for (double &count : blamed)
-        count *= PackingTuning::blameKept;
+    if (order == Order::Drawn) {
+      share = std::min(work, getWorkPerDraw());
+      drawPowers();
     }
     reset();
     outcome = search(share);
     work -= spent;
   }
   return outcome;
+}
+
+/// Crowd tells most, but not what to do with equals, of which there are many.
+void AddressSearch::drawPowers() {
+  crowdPower = 4 * uniform();
+  lifePower = uniform();
+  bytesPower = 2 * uniform() - 0.5;
+  noise = PackingTuning::mostNoise * uniform();
 }
 
 void AddressSearch::reset() {
@@ -246,8 +249,10 @@ void AddressSearch::rank(const Part &part) {
     case Order::LifeAreaCrowd:
       key = {life, area, crowd, 0};
       break;
-    case Order::Blame:
-      key = {blamed[i], crowd, life, area};
+    case Order::Drawn:
+      key = {crowdPower * std::log(crowd) + lifePower * std::log(life) +
+                 bytesPower * std::log(double(range.bytes)) + noise * uniform(),
+             crowd, life, area};
       break;
     }
     ranked.push_back({key, i});
@@ -286,19 +291,16 @@ bool AddressSearch::place(uint32_t index, const Part &part) {
   placements.push_back({index, trail.size()});
   isPlaced[index] = true;
   offsets[range.index] = floors[index];
-  std::optional<uint32_t> overfull;
+  bool isOverfull = false;
   for (uint32_t position = range.begin; position <= range.end; ++position) {
     rest[position] -= range.bytes;
     if (position != range.end)
       --crossings[position];
-    if (top + rest[position] > arena)
-      overfull = position;
+    isOverfull |= top + rest[position] > arena;
   }
   spent += range.end - range.begin + 1;
-  if (overfull) {
-    blameLeft(*overfull);
+  if (isOverfull)
     return false;
-  }
   if (!raiseNeighbours(index))
     return false;
   sortLeft(index);
@@ -317,10 +319,8 @@ bool AddressSearch::raiseNeighbours(uint32_t placed) {
     const Range &range = ranges[other];
     int64_t floor = alignTo(top, range.alignment);
     if (floor + range.bytes > arena ||
-        (range.fixedOffset >= 0 && floor > range.fixedOffset)) {
-      blamed[other] += order == Order::Blame;
+        (range.fixedOffset >= 0 && floor > range.fixedOffset))
       return false;
-    }
     overwrite(floors[other], floor);
     raised.push_back(other);
   }
@@ -363,10 +363,8 @@ bool AddressSearch::leavesRoom(const Part &part, int64_t lowest,
     spent += (range.end - range.begin) / 4 + 1;
   }
   for (uint32_t position = part.begin; position < part.end; ++position)
-    if (heights[position] > double(arena)) {
-      blameLeft(position);
+    if (heights[position] > double(arena))
       return false;
-    }
   return true;
 }
 
@@ -422,16 +420,6 @@ void AddressSearch::retract() {
       getNeighbours(tried), [&](uint32_t other) { return !isPlaced[other]; });
   if (!isCovered)
     choice.nextCandidate = choice.endCandidate;
-}
-
-/// What is left at a position where there is no room, is to blame.
-void AddressSearch::blameLeft(uint32_t position) {
-  if (order != Order::Blame)
-    return;
-  for (uint32_t index : left)
-    if (!isPlaced[index] && ranges[index].begin <= position &&
-        position <= ranges[index].end)
-      ++blamed[index];
 }
 
 void AddressSearch::overwrite(int64_t &variable, int64_t value) {

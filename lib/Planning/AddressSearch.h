@@ -14,11 +14,13 @@
 #ifndef REMAT_LIB_PLANNING_ADDRESSSEARCH_H
 #define REMAT_LIB_PLANNING_ADDRESSSEARCH_H
 
+#include "SearchTuning.h"
 #include "remat/Planning/Packing.h"
 
 #include "llvm/ADT/SmallVector.h"
 
 #include <functional>
+#include <random>
 
 namespace remat::planning {
 
@@ -35,14 +37,16 @@ public:
     CrowdBeginsArea,
     CrowdAreaBegins,
     LifeAreaCrowd,
-    /// How often a range was left over where the search failed, of late [cf.
-    /// Boussemart et al., Boosting systematic search by weighting constraints,
-    /// 2004]; then the crowd.
-    Blame
+    /// A product of powers of crowd, life and bytes with some noise. The
+    /// powers are drawn anew whenever the search begins again, which it soon
+    /// does [cf. Gomes et al., Boosting combinatorial search through
+    /// randomization, 1998].
+    Drawn
   };
-  static constexpr Order allOrders[] = {
-      Order::CrowdLifeArea,   Order::CrowdAreaLife, Order::CrowdBeginsArea,
-      Order::CrowdAreaBegins, Order::LifeAreaCrowd, Order::Blame};
+  /// Those whose search ends with a packing or a proof, given enough work.
+  static constexpr Order exhaustiveOrders[] = {
+      Order::CrowdLifeArea, Order::CrowdAreaLife, Order::CrowdBeginsArea,
+      Order::CrowdAreaBegins, Order::LifeAreaCrowd};
 
   enum class Outcome {
     Fits,
@@ -61,6 +65,11 @@ public:
   /// or when it is over.
   Outcome run(int64_t arenaBytes, Order order, int64_t &work);
 
+  /// The work after which orders that are drawn are drawn anew.
+  int64_t getWorkPerDraw() const {
+    return int64_t(neighbours.size() + ranges.size()) *
+           PackingTuning::placementsPerDraw;
+  }
   /// Of what fits.
   llvm::ArrayRef<int64_t> getOffsets() const { return offsets; }
 
@@ -111,6 +120,10 @@ private:
   bool isCutShort();
   void openPart(uint32_t part);
   void rank(const Part &part);
+  void drawPowers();
+  double uniform() {
+    return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
+  }
   void listLeft(const Part &part);
   void recallLeft();
   bool place(uint32_t range, const Part &part);
@@ -120,7 +133,6 @@ private:
                   llvm::ArrayRef<uint32_t> toPlace);
   uint32_t split(uint32_t range, uint32_t choice);
   void retract();
-  void blameLeft(uint32_t position);
   void overwrite(int64_t &variable, int64_t value);
 
   llvm::ArrayRef<uint32_t> getNeighbours(uint32_t range) const {
@@ -163,8 +175,9 @@ private:
   /// as the caller sees to it that arenas are of at most 2^52 units of a power
   /// of two.
   std::vector<double> heights;
-  /// How often each range was left over where the search failed, of late.
-  std::vector<double> blamed;
+  /// The exponents of crowd, life and bytes, and noise.
+  std::mt19937_64 generator;
+  double crowdPower = 0, lifePower = 0, bytesPower = 0, noise = 0;
 
   std::vector<Part> parts;
   std::vector<Choice> choices;

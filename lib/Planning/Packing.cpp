@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <random>
 #include <tuple>
 
 using namespace llvm;
@@ -273,12 +274,16 @@ private:
   AddressSearch::Outcome tryArena(int64_t bytes, int64_t share);
   int64_t keep(ArrayRef<int64_t> offsets);
   void turnWheel(int64_t wanted, int64_t share);
+  void drawOrders(int64_t wanted, int64_t share);
   bool isCutShort() const {
     return (options.interrupt && *options.interrupt) ||
            (options.deadline &&
             std::chrono::steady_clock::now() >= *options.deadline);
   }
   bool isOver() const { return work <= 0 || isCutShort(); }
+  double uniform() {
+    return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
+  }
 
   ArrayRef<LiveRange> ranges;
   const PackingOptions &options;
@@ -287,6 +292,8 @@ private:
   std::optional<AddressSearch> search;
   SqueakyWheel wheel;
   int64_t granule, work;
+  /// Of the arenas that drawn orders are tried for.
+  std::mt19937_64 generator{1};
   /// The smallest arena without those of the wheel: what is searched for next
   /// does not depend on these, so that they never make a packing worse.
   int64_t searchedBytes;
@@ -315,13 +322,47 @@ void ArenaSearch::turnWheel(int64_t wanted, int64_t share) {
     options.onProgress(best);
 }
 
+/// Short searches with orders that are drawn, each for an arena between the one
+/// that is wanted and the best one. Whether a search finds something soon is a
+/// matter of luck, so that many of them find more than a long one.
+void ArenaSearch::drawOrders(int64_t wanted, int64_t share) {
+  share = std::min(share, work);
+  work -= share;
+  while (share > 0 && best.totalBytes > wanted && !isCutShort()) {
+    int64_t bytes = wanted;
+    if (options.enoughBytes == 0) {
+      // Mostly close to the best one, which a short search more often reaches.
+      double part = uniform() * uniform();
+      bytes = best.totalBytes - 1 -
+              int64_t(double(best.totalBytes - 1 - wanted) * part);
+      bytes -= bytes % granule;
+    }
+    int64_t part = std::min(share, search->getWorkPerDraw());
+    share -= part;
+    AddressSearch::Outcome outcome =
+        search->run(bytes, AddressSearch::Order::Drawn, part);
+    share += std::max<int64_t>(part, 0);
+    if (outcome == AddressSearch::Outcome::DoesNotFit) {
+      best.lowerBytes = std::max(best.lowerBytes, bytes + granule);
+      wanted = std::max(wanted, best.lowerBytes);
+      if (options.enoughBytes > 0)
+        break;
+    }
+    if (outcome == AddressSearch::Outcome::Fits)
+      keep(search->getOffsets());
+    if (outcome != AddressSearch::Outcome::Stopped && options.onProgress)
+      options.onProgress(best);
+  }
+  work += std::max<int64_t>(share, 0);
+}
+
 /// Keeps what is found and proven.
 AddressSearch::Outcome ArenaSearch::tryArena(int64_t bytes, int64_t share) {
   using Order = AddressSearch::Order;
-  for (Order order : AddressSearch::allOrders) {
+  for (Order order : AddressSearch::exhaustiveOrders) {
     if (isOver())
       break;
-    bool isSide = order == Order::LifeAreaCrowd || order == Order::Blame;
+    bool isSide = order == Order::LifeAreaCrowd;
     int64_t part =
         std::min(isSide ? share / PackingTuning::sideOrders : share, work);
     work -= part;
@@ -349,13 +390,19 @@ void ArenaSearch::run() {
     below -= below % granule;
     if (best.totalBytes <= below)
       return;
-    turnWheel(below, share);
+    turnWheel(below, search ? share / PackingTuning::wheelParts : share);
     if (best.totalBytes <= below)
       return;
     if (!search) {
       work -= share;
       continue;
     }
+    drawOrders(below, options.enoughBytes > 0
+                          ? share / PackingTuning::drawnParts
+                          : share * PackingTuning::drawnShares);
+    // Either this one is small enough, or none is.
+    if (best.totalBytes <= below || best.lowerBytes > below)
+      continue;
     AddressSearch::Outcome outcome = tryArena(below, share);
     if (outcome != AddressSearch::Outcome::Stopped || options.enoughBytes > 0)
       continue;

@@ -430,10 +430,16 @@ struct PackingTuning {
   static constexpr unsigned bisections = 4;
   /// A search that cannot place all ranges so often is not begun.
   static constexpr int64_t leastPlacements = 64;
-  /// With the order by blame, the search begins again after the work of placing
-  /// all ranges so often, and keeps so much of the blame.
-  static constexpr int64_t placementsBetweenRestarts = 16;
-  static constexpr double blameKept = 0.8;
+  /// With orders that are drawn, the search begins again after the work of
+  /// placing all ranges so often: about three times what it takes without a
+  /// wrong choice.
+  static constexpr int64_t placementsPerDraw = 60;
+  /// How much the logarithm of a drawn measure changes at random.
+  static constexpr double mostNoise = 0.5;
+  /// Of a round's share, how many times that is for drawn orders, or which part
+  /// of it where one arena is asked for, which a longer search may have to
+  /// find or rule out. And the part that the squeaky wheel gets.
+  static constexpr int64_t drawnShares = 2, drawnParts = 2, wheelParts = 2;
   /// Work after which a search looks at the clock: some milliseconds.
   static constexpr int64_t workBetweenQuestions = 4'000'000;
   /// Pairs of ranges that live together, at most, for a squeaky wheel.

@@ -80,9 +80,10 @@ struct PackingOptions {
 /// memory is most crowded. If none is as small as the peak, looks for smaller
 /// arenas by branch and bound, in the order of addresses [Moffitt, MiniMalloc:
 /// a lightweight memory allocator for hardware-accelerated machine learning,
-/// 2023], and beside it by squeaky wheel optimization of the order in which
-/// ranges are placed [Joslin and Clements, 1999]. Never fails, deterministic,
-/// and stops as soon as the arena is known to be the smallest.
+/// 2023], first in many short searches whose orders of precedence are drawn,
+/// then in longer ones; and beside it by squeaky wheel optimization of the
+/// order in which ranges are placed [Joslin and Clements, 1999]. Never fails,
+/// deterministic, and stops as soon as the arena is known to be the smallest.
 Packing packLiveRanges(llvm::ArrayRef<LiveRange> ranges,
                        const PackingOptions &options = {});
 

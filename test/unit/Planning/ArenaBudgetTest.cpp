@@ -31,7 +31,7 @@ int64_t packPeakPlan(const Problem &problem) {
 TEST(ArenaBudget, PlansArePackedIntoTheBudget) {
   unsigned planned = 0, repaired = 0;
   for (uint64_t seed = 0; seed < 12; ++seed) {
-    Problem problem = randomProblem(seed, 60);
+    Problem problem = randomProblem(seed, 100);
     int64_t peak = cantFail(solve(problem, "save-all")).peakBytes;
     for (int percent : {100, 90, 80}) {
       problem.deviceBudget = peak * percent / 100;
