@@ -350,10 +350,10 @@ void Portfolio::improve() {
 }
 
 /// The share of the effort or the time up to which runs are annealed where
-/// nothing else has found a plan. Work that is counted may be overdrawn then.
+/// nothing else has found a plan. Effort, if there is any, may be overdrawn.
 double Portfolio::annealingShare() const {
   return options.timeLimitSeconds ? PortfolioTuning::annealingShare
-                                  : std::numeric_limits<double>::infinity();
+                                  : std::numeric_limits<double>::max();
 }
 
 /// That no plan was found, and how far the search has got.

@@ -70,22 +70,25 @@ llvm::Expected<Solution> BudgetSearch::request(unsigned way, int64_t bytes,
     return client.plan(request);
   request.effortShare = effort == Effort::Brief ? listShare : briefShare;
   llvm::Expected<Solution> brief = client.plan(request);
-  if (brief || best || !isLast(way) || effort == Effort::Brief)
+  if (brief || best || timeOfList || !isLast(way) || effort == Effort::Brief)
     return brief;
   llvm::consumeError(brief.takeError());
   request.effortShare = 1;
   return client.plan(request);
 }
 
-/// Whether `solution`, or what is likely to come of it, is faster than the best
-/// plan.
+/// Whether `solution`, or what is likely to come of it, is faster than what is
+/// known.
 bool BudgetSearch::mayBecomeFaster(const Solution &solution,
                                    bool thorough) const {
   double hope = 0;
   if (!thorough)
     hope = std::min(hopedShare * double(solution.time - solution.baseCost),
                     double(solution.time - solution.lowerBound));
-  return double(solution.time) - hope < double(getBest()->time);
+  int64_t known = timeOfList.value_or(std::numeric_limits<int64_t>::max());
+  if (!fitting.empty())
+    known = std::min(known, getBest()->time);
+  return double(solution.time) - hope < double(known);
 }
 
 /// Where a descent stands, and what it asks for next.
@@ -179,7 +182,7 @@ llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, int64_t first,
     if (!solution)
       return solution.takeError();
     // Less would take even more time.
-    if (!fitting.empty() && !mayBecomeFaster(*solution, thorough))
+    if (!mayBecomeFaster(*solution, thorough))
       return llvm::Error::success();
     llvm::Expected<PackedPlan> packed =
         client.pack(solution->plan, /*thorough=*/false);
@@ -202,17 +205,11 @@ llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, int64_t first,
   }
 }
 
-/// Collects plans that fit, beside one that is known to if there is any.
-/// Succeeds if there are any, or if only an error of
+/// Collects plans that fit. Succeeds if there are any, or if only an error of
 /// the planner says that there are none.
-llvm::Error BudgetSearch::search(int64_t budget, Effort effort,
-                                 const PackedPlan *known) {
+llvm::Error BudgetSearch::search(int64_t budget, Effort effort) {
   fitting.clear();
   roundsToBest = 0;
-  if (known) {
-    fitting.push_back(*known);
-    roundsToBest = maxRounds;
-  }
   for (unsigned way = 0; way < client.getNumWays(); ++way) {
     llvm::Error error = fit(way, budget, effort);
     // The last way of counting speaks of the problem as it was given.
@@ -227,7 +224,38 @@ llvm::Error BudgetSearch::search(int64_t budget, Effort effort,
   return llvm::Error::success();
 }
 
+/// Descents for a small budget find little, and what they find depends on it.
+/// The plans of the whole list are the same for all budgets, and one for the
+/// smallest of them is found at any other.
 llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget) {
+  if (!briefFirst)
+    return planWithin(budget, 0);
+  llvm::Expected<Prefix> made = reach(std::numeric_limits<int64_t>::max());
+  if (!made)
+    return made.takeError();
+  llvm::ArrayRef<PackedPlan> first =
+      llvm::ArrayRef(list).take_front(made->size);
+  int64_t smallest = llvm::min_element(first, isSmaller)->arenaBytes;
+  if (double(budget) > smallBudgetRatio * double(smallest))
+    return planWithin(budget, 0);
+  made = reach(0);
+  if (!made)
+    return made.takeError();
+  // What has a smaller arena than all of the list would not count.
+  if (part == Part::Complete && getSmallest().arenaBytes > budget)
+    return explainInfeasible(budget);
+  return planWithin(budget, made->size);
+}
+
+llvm::Error BudgetSearch::explainInfeasible(int64_t budget) {
+  llvm::Expected<std::string> evidence = client.explainSmallest(getSmallest());
+  if (!evidence)
+    return evidence.takeError();
+  return llvm::make_error<InfeasibleBudgetError>(
+      budget, getSmallest().arenaBytes, std::move(*evidence));
+}
+
+llvm::Expected<PackedPlan> BudgetSearch::planSoon(int64_t budget) {
   return planWithin(budget, 0);
 }
 
@@ -255,11 +283,13 @@ llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget,
     return *getBest();
   }
   // Plans that are slower than one of the list need not be looked for.
-  const PackedPlan *known = nullptr;
   for (const PackedPlan &plan : llvm::ArrayRef(list).take_front(leastPrefix))
-    if (plan.arenaBytes <= budget && (!known || isFaster(plan, *known)))
-      known = &plan;
-  if (llvm::Error error = search(budget, Effort::BriefFirst, known))
+    if (plan.arenaBytes <= budget &&
+        plan.time < timeOfList.value_or(plan.time + 1))
+      timeOfList = plan.time;
+  llvm::Error error = search(budget, Effort::BriefFirst);
+  timeOfList.reset();
+  if (error)
     return std::move(error);
   // What has a smaller arena than all of the list does not count.
   std::vector<PackedPlan> found = std::move(fitting);
@@ -287,11 +317,14 @@ llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget,
       best = plan;
   if (best)
     return std::move(*best);
-  llvm::Expected<std::string> evidence = client.explainSmallest(getSmallest());
-  if (!evidence)
-    return evidence.takeError();
-  return llvm::make_error<InfeasibleBudgetError>(
-      budget, getSmallest().arenaBytes, std::move(*evidence));
+  return explainInfeasible(budget);
+}
+
+llvm::Expected<int64_t> BudgetSearch::findSmallestArena() {
+  llvm::Expected<Prefix> all = reach(0);
+  if (!all)
+    return all.takeError();
+  return getSmallest().arenaBytes;
 }
 
 llvm::Expected<PackedPlan> BudgetSearch::planSmallest() {

@@ -41,7 +41,8 @@ static std::optional<int64_t> findPeak(const Graph &graph, const Plan &plan) {
 }
 
 Expected<FeasibilityCertificate>
-smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
+smallestFeasibleBudget(const Problem &problem, const SolverOptions &options,
+                       LowPeakPlans *made) {
   Expected<Problem> limited = limitRegions(problem);
   if (!limited)
     return limited.takeError();
@@ -69,7 +70,8 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   certificate.plan = search.findLowPeak(
       certificate.lowerBound, FeasibilityTuning::lowPeakShare,
       options.timeLimitSeconds ? FeasibilityTuning::annealingShare
-                               : FeasibilityTuning::annealingEffort);
+                               : FeasibilityTuning::annealingEffort,
+      made);
   certificate.cutShort = search.isOverdrawn();
   // Whoever asks may have got further, with more time.
   if (options.start)

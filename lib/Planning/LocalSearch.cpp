@@ -158,8 +158,8 @@ const LowOrder &LocalSearch::findLowOrder() {
 }
 
 Plan LocalSearch::findLowPeak(int64_t lowest, double share,
-                              double annealingShare) {
-  Plan plan = findLowPeakOfOrders(lowest, share);
+                              double annealingShare, LowPeakPlans *made) {
+  Plan plan = findLowPeakOfOrders(lowest, share, made);
   timeline.load(plan);
   int64_t peak = timeline.peak();
   if (peak <= lowest || !mayAnneal())
@@ -180,27 +180,37 @@ Plan LocalSearch::findLowPeak(int64_t lowest, double share,
 }
 
 /// From the given order and, if that is not low enough, from a lower one.
-Plan LocalSearch::findLowPeakOfOrders(int64_t lowest, double share) {
-  Plan plan = findLowPeakFrom(lowest, share);
+Plan LocalSearch::findLowPeakOfOrders(int64_t lowest, double share,
+                                      LowPeakPlans *made) {
+  Plan plan =
+      findLowPeakFrom(lowest, share, made ? &made->inGivenOrder : nullptr);
   timeline.load(plan);
   int64_t peak = timeline.peak();
   if (peak <= lowest || findLowOrder().ops.empty())
     return plan;
   Plan given = std::exchange(start, runOnce(findLowOrder().ops));
-  Plan other = findLowPeakFrom(lowest, work.getSpent() + share);
+  Plan other = findLowPeakFrom(lowest, work.getSpent() + share,
+                               made ? &made->inLowOrder : nullptr);
   start = std::move(given);
   timeline.load(other);
   return timeline.peak() < peak ? other : plan;
 }
 
-Plan LocalSearch::findLowPeakFrom(int64_t lowest, double share) {
+Plan LocalSearch::findLowPeakFrom(int64_t lowest, double share,
+                                  std::optional<Plan> *made) {
   Plan plan = descendFurther(lowest, share);
   timeline.load(plan);
   int64_t peak = timeline.peak();
   if (peak <= lowest)
     return plan;
   // Without a search, but with everything made again that has to be.
-  Plan other = findLowestPeak(graph, start, lowest, work, options.seed);
+  bool isMade = made && *made;
+  Plan other = isMade
+                   ? **made
+                   : findLowestPeak(graph, start, lowest, work, options.seed);
+  // What effort ends depends on it.
+  if (made && !work.overdrawn())
+    *made = other;
   timeline.load(other);
   return timeline.peak() < peak ? other : plan;
 }

@@ -63,8 +63,10 @@ public:
   void findFirstPlans(double share = 1);
   /// A plan with a peak of `lowest`, or else as low as it gets, whatever it
   /// costs. Searches up to a share of the effort or the time, and anneals runs
-  /// up to another.
-  Plan findLowPeak(int64_t lowest, double share, double annealingShare);
+  /// up to another. What is in `made` is not made again, and what is made
+  /// without a search is put there.
+  Plan findLowPeak(int64_t lowest, double share, double annealingShare,
+                   LowPeakPlans *made = nullptr);
   /// Adds plans of other kinds, for a share of the effort or the time.
   void diversify(double share);
   /// Improves the best plan, if there is one, up to a share of the effort or
@@ -84,8 +86,8 @@ private:
   bool startAgain(double share);
   Plan descendFurther(int64_t lowest, double share);
   bool mayAnneal() const;
-  Plan findLowPeakOfOrders(int64_t lowest, double share);
-  Plan findLowPeakFrom(int64_t lowest, double share);
+  Plan findLowPeakOfOrders(int64_t lowest, double share, LowPeakPlans *made);
+  Plan findLowPeakFrom(int64_t lowest, double share, std::optional<Plan> *made);
   bool descend(size_t stages, size_t rounds, double share);
   bool construct(const EvictionRanking &ranking);
   void drawTransferWeight();

@@ -368,12 +368,20 @@ inline constexpr size_t exactOpLimit = 12;
 llvm::Expected<Solution> planAuto(const Problem &problem,
                                   const SolverOptions &options = {});
 
+/// What a search for the smallest peak makes in the same way whatever its
+/// effort, which may take long: plans in the given order and in a lower one.
+struct LowPeakPlans {
+  std::optional<Plan> inGivenOrder, inLowOrder;
+};
+
 /// The smallest peak that the heuristics reach, with evidence, and at most that
-/// of `options.start`. The problem's own device budget is ignored. Fails when
-/// no plan exists at any budget.
+/// of `options.start`. The problem's own device budget is ignored. What is in
+/// `made`, for the same problem, is not made again, and what is made is put
+/// there. Fails when no plan exists at any budget.
 llvm::Expected<FeasibilityCertificate>
 smallestFeasibleBudget(const Problem &problem,
-                       const SolverOptions &options = {});
+                       const SolverOptions &options = {},
+                       LowPeakPlans *made = nullptr);
 
 /// One algorithm, as tools and pass options know it.
 struct SolverInfo {

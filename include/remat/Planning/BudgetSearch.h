@@ -82,17 +82,28 @@ public:
   /// arena fits. Otherwise every request gets all of it, and that it finds no
   /// plan is taken as the answer, whatever it finds for other budgets. That
   /// suits algorithms that find the same plan for any effort.
-  BudgetSearch(BudgetClient &client, bool briefFirst)
-      : client(client), briefFirst(briefFirst) {}
+  /// A budget of at most `smallBudgetRatio` times the smallest arena that is
+  /// known at once is a small one: all of the list is made for it.
+  BudgetSearch(BudgetClient &client, bool briefFirst,
+               double smallBudgetRatio = 1)
+      : client(client), briefFirst(briefFirst),
+        smallBudgetRatio(smallBudgetRatio) {}
 
   /// The fastest plan known with an arena of at most `budget` bytes. An
   /// InfeasibleBudgetError if there is none, with the smallest arena known.
   llvm::Expected<PackedPlan> planWithin(int64_t budget);
 
+  /// The same, but a plan is there sooner: not much is known of small arenas
+  /// then, and plans for small budgets may be slower.
+  llvm::Expected<PackedPlan> planSoon(int64_t budget);
+
   /// `best`, which fits, or a faster plan that fits: asks for plans in all ways
   /// once more, whatever the client lets the planner spend now. To be called
   /// after `planWithin` or `planSmallest`.
   PackedPlan improve(int64_t budget, PackedPlan best);
+
+  /// The smallest arena known: that of the smallest plan of the list.
+  llvm::Expected<int64_t> findSmallestArena();
 
   /// The fastest plan known that has the smallest arena known.
   llvm::Expected<PackedPlan> planSmallest();
@@ -127,8 +138,7 @@ private:
   llvm::Error fit(unsigned way, int64_t budget, Effort effort) {
     return fit(way, budget, budget + client.getBytesElsewhere(way), effort);
   }
-  llvm::Error search(int64_t budget, Effort effort,
-                     const PackedPlan *known = nullptr);
+  llvm::Error search(int64_t budget, Effort effort);
   const PackedPlan *getBest() const;
 
   /// The first plans of the list.
@@ -138,6 +148,7 @@ private:
     bool found = false;
   };
   llvm::Expected<PackedPlan> planWithin(int64_t budget, size_t leastPrefix);
+  llvm::Error explainInfeasible(int64_t budget);
   llvm::Expected<Prefix> reach(int64_t arenaBytes);
   llvm::Error extendList();
   llvm::Error addRungs();
@@ -147,10 +158,14 @@ private:
 
   BudgetClient &client;
   bool briefFirst;
+  double smallBudgetRatio;
   /// The plans that fit the budget of the current search, and how many in the
   /// way of the fastest did not fit before it.
   std::vector<PackedPlan> fitting;
   unsigned roundsToBest = 0;
+  /// The time of the fastest plan of the list that fits, where all of the list
+  /// is made before the search.
+  std::optional<int64_t> timeOfList;
   /// Of each way: what was asked for last that led to a plan that fits.
   std::vector<std::optional<int64_t>> askedToFit;
 

@@ -216,9 +216,10 @@ TEST(BudgetSearchTest, AfterManyRoundsNoMoreThanTheBudgetIsAskedFor) {
                       }}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
-  ASSERT_GE(client.log.size(), 6u);
-  EXPECT_EQ(client.log[4], "0: 1085 brief");
-  EXPECT_EQ(client.log[BudgetSearch::maxRounds], "0: 100 brief");
+  Log log = client.getSearchLog();
+  ASSERT_GE(log.size(), 6u);
+  EXPECT_EQ(log[4], "0: 1085 brief");
+  EXPECT_EQ(log[BudgetSearch::maxRounds], "0: 100 brief");
 }
 
 TEST(BudgetSearchTest, OneStepBackWhereNoPlanExists) {
@@ -261,7 +262,7 @@ TEST(BudgetSearchTest, WhatHasNoPlanBoundsLaterSteps) {
                         return FakePlan{bytes, 130, 1000 - bytes, true};
                       },
                       {200, 130, 70}}});
-  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planSoon(100);
   EXPECT_TRUE(found.errorIsA<InfeasibleBudgetError>());
   llvm::consumeError(found.takeError());
   // Back at 85, the next step ends half of the way to 70, and there is no way
@@ -452,12 +453,75 @@ TEST(BudgetSearchTest, WhatOneBudgetFindsAllFind) {
   }
 }
 
+TEST(BudgetSearchTest, TheBudgetOfTheSmallestArenaHasTheSmallestPlan) {
+  // What is asked for decides by chance how fast a plan is.
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    auto plan = [seed](int64_t bytes, double share) -> std::optional<FakePlan> {
+      uint64_t hash = (uint64_t(bytes) * 2654435761u + seed * 40503u +
+                       uint64_t(share * 100)) *
+                      6364136223846793005u;
+      if (bytes < 60)
+        return std::nullopt;
+      return FakePlan{bytes, 70 + int64_t(hash >> 62),
+                      1000 + int64_t(hash >> 56 & 63)};
+    };
+    auto makeClient = [&] { return FakeClient({{0, plan, {70, 75, 990}}}); };
+    FakeClient forSmallest = makeClient(), forBytes = makeClient(),
+               forArena = makeClient();
+    llvm::Expected<PackedPlan> smallest =
+        BudgetSearch(forSmallest, true).planSmallest();
+    ASSERT_TRUE(bool(smallest));
+    llvm::Expected<int64_t> arena =
+        BudgetSearch(forArena, true).findSmallestArena();
+    ASSERT_TRUE(bool(arena));
+    EXPECT_EQ(*arena, smallest->arenaBytes);
+    llvm::Expected<PackedPlan> found =
+        BudgetSearch(forBytes, true).planWithin(smallest->arenaBytes);
+    ASSERT_TRUE(bool(found));
+    EXPECT_EQ(found->time, smallest->time) << "seed " << seed;
+  }
+}
+
+TEST(BudgetSearchTest, AllOfTheListIsThereForASmallBudget) {
+  // The planner finds slow plans for 70 bytes, and a fast one with as small an
+  // arena for what the list asks for.
+  auto plan = [](int64_t bytes, double) -> std::optional<FakePlan> {
+    if (bytes < 70)
+      return std::nullopt;
+    return FakePlan{bytes, 70, bytes > 80 ? 10 : 90};
+  };
+  for (double ratio : {1.0, 2.0}) {
+    FakeClient client({{0, plan, {72, 72, 990}}});
+    llvm::Expected<PackedPlan> found =
+        BudgetSearch(client, true, ratio).planWithin(72);
+    ASSERT_TRUE(bool(found));
+    EXPECT_EQ(found->time, 10);
+  }
+  // 80 bytes are many for the one, and few for the other.
+  FakeClient client({{0, plan, {72, 72, 990}}});
+  llvm::Expected<PackedPlan> found =
+      BudgetSearch(client, true, 1.0).planWithin(80);
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(found->time, 90);
+  found = BudgetSearch(client, true, 2.0).planWithin(80);
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(found->time, 10);
+}
+
+TEST(BudgetSearchTest, NothingIsAskedForWithinAnImpossibleBudget) {
+  FakeClient client({{0, withGap(10, /*least=*/200), {200, 210, 70}}});
+  EXPECT_TRUE(BudgetSearch(client, true)
+                  .planWithin(100)
+                  .errorIsA<InfeasibleBudgetError>());
+  EXPECT_TRUE(client.getSearchLog().empty());
+}
+
 TEST(BudgetSearchTest, WhenTimeIsUpTheFirstPlanThatFitsIsTaken) {
   struct Hurried : FakeClient {
     using FakeClient::FakeClient;
     bool isOver() const override { return true; }
   } client({{0, withGap(3)}, {0, withGap(0)}});
-  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planSoon(100);
   ASSERT_TRUE(bool(found));
   EXPECT_EQ(client.log,
             Log({"0: 100 brief", "0: 97 brief", "0: smallest", "1: smallest"}));

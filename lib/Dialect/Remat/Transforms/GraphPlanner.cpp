@@ -6,6 +6,8 @@
 
 #include "GraphPlanner.h"
 
+#include "Variants.h"
+
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Planning/LayerFolding.h"
 #include "remat/Planning/LowerBound.h"
@@ -19,6 +21,8 @@ using namespace remat;
 
 /// The part of the effort that finds the first plan under a time limit.
 static constexpr double quickScale = 0.05;
+/// Without effort, a list of plans is cheap enough for most budgets.
+static constexpr double ratioWithoutEffort = 2;
 /// The part of the effort that proves a bound.
 static constexpr double boundShare = 0.03;
 /// Half of the time that a planner has in the first round of improvements.
@@ -202,18 +206,78 @@ llvm::Expected<GraphPlan> GraphPlanner::planUnlimited() {
   return evaluate(std::move(released->plan), std::nullopt, solution->solver);
 }
 
+/// The parts of the effort that plans are searched for with where no clock ends
+/// the search.
+ArrayRef<double> GraphPlanner::getEffortScales() const {
+  static constexpr double scales[] = {0, 1};
+  ArrayRef<double> all(scales);
+  return options.solver.effort > 0 ? all : all.take_front(1);
+}
+
+/// The search that has a part of the effort.
+planning::BudgetSearch &GraphPlanner::getSearch(double scale) {
+  // Other planners mostly find the same plan whatever effort they may spend.
+  planning::BudgetClient &client = *this;
+  double ratio = scale == 0 ? ratioWithoutEffort : 1;
+  return searches.try_emplace(scale, client, options.planner == "auto", ratio)
+      .first->second;
+}
+
 /// A plan within the budget, or the smallest, for a part of the effort.
 GraphPlanner::Found GraphPlanner::searchFor(std::optional<int64_t> budget,
                                             double scale) {
   effortScale = scale;
-  // Other planners mostly find the same plan whatever effort they may spend.
-  planning::BudgetClient &client = *this;
-  planning::BudgetSearch &search =
-      searches.try_emplace(scale, client, options.planner == "auto")
-          .first->second;
-  Found found = budget ? search.planWithin(*budget) : search.planSmallest();
+  planning::BudgetSearch &search = getSearch(scale);
+  bool isFirst = deadline && scale < 1;
+  Found found = !budget   ? search.planSmallest()
+                : isFirst ? search.planSoon(*budget)
+                          : search.planWithin(*budget);
   effortScale = 1;
   return found;
+}
+
+/// The smallest arena that is known with any part of the effort.
+llvm::Expected<int64_t> GraphPlanner::findSmallestArena() {
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+  for (double scale : getEffortScales()) {
+    effortScale = scale;
+    llvm::Expected<int64_t> found = getSearch(scale).findSmallestArena();
+    effortScale = 1;
+    if (!found)
+      return found;
+    smallest = std::min(smallest, *found);
+  }
+  return smallest;
+}
+
+/// The best of what is found without effort and with all of it: so effort is
+/// never worse than none. The smallest plan is the one for the budget that its
+/// arena is, so that this budget has no other.
+GraphPlanner::Found
+GraphPlanner::searchByEffort(std::optional<int64_t> budget) {
+  if (options.planner != "auto")
+    return searchFor(budget, 1);
+  if (!budget) {
+    llvm::Expected<int64_t> smallest = findSmallestArena();
+    if (!smallest)
+      return smallest.takeError();
+    budget = wanted = *smallest;
+  }
+  std::optional<planning::PackedPlan> best;
+  std::unique_ptr<planning::InfeasibleBudgetError> closest;
+  for (double scale : getEffortScales()) {
+    Found found = searchFor(budget, scale);
+    if (!found) {
+      if (llvm::Error error = keepClosest(found.takeError(), closest))
+        return std::move(error);
+    } else if (!best || std::tie(found->time, found->arenaBytes) <
+                            std::tie(best->time, best->arenaBytes)) {
+      best = std::move(*found);
+    }
+  }
+  if (best)
+    return std::move(*best);
+  return llvm::Error(std::move(closest));
 }
 
 /// A first plan for a small part of the effort; then what is found without a
@@ -278,7 +342,7 @@ llvm::Expected<GraphPlan> GraphPlanner::planBudget(bool isSmallest,
     wanted = bytes;
     findBound(bytes);
   }
-  Found found = deadline ? searchUntilDeadline(wanted) : searchFor(wanted, 1);
+  Found found = deadline ? searchUntilDeadline(wanted) : searchByEffort(wanted);
   // Searches that were not even begun say nothing.
   cutShort |= isOver();
   wanted.reset();
@@ -397,7 +461,11 @@ GraphPlanner::plan(const planning::PlanRequest &request) {
 llvm::Expected<planning::FeasibilityCertificate>
 GraphPlanner::planSmallest(unsigned way) {
   llvm::Expected<planning::FeasibilityCertificate> certificate =
-      planning::smallestFeasibleBudget(counts[way].problem, getSolverOptions());
+      planning::smallestFeasibleBudget(counts[way].problem, getSolverOptions(),
+                                       &counts[way].lowPeaks);
+  // The search with the most effort comes last.
+  if (way == 0)
+    isSmallestCutShort = false;
   isSmallestCutShort |= certificate && certificate->cutShort;
   return certificate;
 }

@@ -96,6 +96,8 @@ private:
     /// How much less the arena takes than is counted, without
     /// rematerialization.
     int64_t reusedBytes = 0;
+    /// What searches for the smallest peak have in common.
+    planning::LowPeakPlans lowPeaks = {};
   };
 
   // What the search for a budget asks.
@@ -132,7 +134,11 @@ private:
                                      std::optional<int64_t> budget,
                                      llvm::StringRef planner,
                                      int64_t packingWork);
-  Found searchFor(std::optional<int64_t> budget, double effortScale);
+  llvm::ArrayRef<double> getEffortScales() const;
+  planning::BudgetSearch &getSearch(double scale);
+  Found searchFor(std::optional<int64_t> budget, double scale);
+  llvm::Expected<int64_t> findSmallestArena();
+  Found searchByEffort(std::optional<int64_t> budget);
   Found searchUntilDeadline(std::optional<int64_t> budget);
   planning::PackedPlan improve(planning::BudgetSearch &search,
                                planning::PackedPlan best, int64_t budget);

@@ -25,7 +25,7 @@ int64_t GraphPlanner::getPackingWork(bool thorough) const {
   constexpr int64_t brief = planning::PackingOptions::briefWork;
   if (!thorough)
     return brief;
-  double share = std::min(options.solver.effort, 1.0);
+  double share = std::min(options.solver.effort * effortScale, 1.0);
   return std::max(brief, int64_t(share * double(allPackingWork)));
 }
 
