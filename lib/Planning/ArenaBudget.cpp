@@ -10,13 +10,14 @@
 // free only where packing needs it, and the plan stays as it is elsewhere. What
 // is too little grows; what is enough is halved back towards what was not.
 // Where no plan is there to begin with, smaller budgets have one: as much
-// smaller as the packing is too large.
+// smaller as the packing is too large, or any down to the smallest.
 //
 //===----------------------------------------------------------------------===//
 
 #include "SearchTuning.h"
 #include "Solution.h"
 #include "remat/Planning/PlanPacking.h"
+#include "remat/Planning/Releases.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -67,7 +68,9 @@ private:
   void collectOverhang(const Plan &plan, ArrayRef<LiveRange> ranges,
                        const Packing &packing);
   Error tighten();
+  Error sweep();
   Error searchWithReserves();
+  Error certify();
   Error offerSmallest();
   void raiseBound(const Solution &solution);
   Expected<PackedSolution> finish();
@@ -206,6 +209,47 @@ Error ArenaPlanner::tighten() {
   return Error::success();
 }
 
+/// Plans for budgets between the smallest one and the one at hand, each from
+/// scratch. Which of them has the smallest arena is a matter of luck; most
+/// often it is not the one with the smallest peak.
+Error ArenaPlanner::sweep() {
+  // The smallest budget may take all of the time; rounds go on for that, too.
+  if (options.timeLimitSeconds)
+    return Error::success();
+  if (Error error = certify())
+    return error;
+  int64_t least = certificate->smallestFeasible;
+  if (least > budget)
+    return Error::success();
+  const Plan lowest = keepReleases(certificate->plan, 0);
+  Problem tighter = problem;
+  for (unsigned i = 0; i < ArenaTuning::sweptBudgets && !isOver(); ++i) {
+    double part = double(i) / ArenaTuning::sweptBudgets;
+    tighter.deviceBudget = least + int64_t(part * double(budget - least));
+    Expected<Solution> solution =
+        request(tighter, ArenaTuning::roundShare, nullptr);
+    if (!solution && solution.errorIsA<InfeasibleBudgetError>()) {
+      consumeError(solution.takeError());
+      solution = request(tighter, ArenaTuning::roundShare, &lowest);
+    }
+    if (!solution) {
+      if (!solution.errorIsA<InfeasibleBudgetError>())
+        return solution.takeError();
+      consumeError(solution.takeError());
+      continue;
+    }
+    Expected<Solution> real =
+        evaluatePlan(problem, std::move(solution->plan), solution->solver);
+    if (!real)
+      return real.takeError();
+    if (best && real->time >= best->solution.time)
+      continue;
+    if (Error error = offer(std::move(*real)).takeError())
+      return error;
+  }
+  return Error::success();
+}
+
 /// Rounds of reserving, planning and packing. After some of them, others begin
 /// with more room: which plan it leads to hangs on what is reserved first.
 Error ArenaPlanner::searchWithReserves() {
@@ -269,10 +313,10 @@ Error ArenaPlanner::searchWithReserves() {
   return Error::success();
 }
 
-/// The plan with the lowest peak that the heuristics reach, packed in the same
-/// way for every budget: without a clock, what holds one budget holds all
-/// larger ones.
-Error ArenaPlanner::offerSmallest() {
+/// The plan with the lowest peak that the heuristics reach.
+Error ArenaPlanner::certify() {
+  if (certificate)
+    return Error::success();
   SolverOptions rest = options;
   if (options.timeLimitSeconds)
     rest.timeLimitSeconds = secondsLeft();
@@ -281,6 +325,15 @@ Error ArenaPlanner::offerSmallest() {
   if (!found)
     return found.takeError();
   certificate = std::make_shared<FeasibilityCertificate>(std::move(*found));
+  return Error::success();
+}
+
+/// The plan with the lowest peak that the heuristics reach, packed in the same
+/// way for every budget: without a clock, what holds one budget holds all
+/// larger ones.
+Error ArenaPlanner::offerSmallest() {
+  if (Error error = certify())
+    return error;
   PackingOptions packing;
   if (options.timeLimitSeconds)
     packing.deadline = after(secondsLeft());
@@ -371,6 +424,9 @@ Expected<PackedSolution> ArenaPlanner::run() {
     before = best->solution.time;
   if (Error error = tighten())
     return std::move(error);
+  if (!isOver())
+    if (Error error = sweep())
+      return std::move(error);
   wasTightened = best && (!before || best->solution.time < *before);
   overhang = std::move(wanted);
   if (!isOver())

@@ -463,6 +463,8 @@ struct ArenaTuning {
   static constexpr double quickSeconds = 0.5;
   /// Smaller budgets that are tried where nothing fits.
   static constexpr unsigned tightenings = 6;
+  /// Budgets from the smallest one up that are planned and packed.
+  static constexpr unsigned sweptBudgets = 8;
   /// Rounds where no clock ends them.
   static constexpr unsigned effortRounds = 14, mostRounds = 1000;
   /// Rounds that begin with the same room, and by how much more others do.

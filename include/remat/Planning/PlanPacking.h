@@ -35,12 +35,12 @@ struct PackedSolution {
 
 /// As `solve`, but the device budget, which is set, bounds the arena: the live
 /// ranges of the plan are packed into it. Where the plan of `solver` does not
-/// fit, other plans are asked for that leave room free where ranges stick out
-/// of the budget. The fastest one that fits is taken, or, of `auto`, the one
-/// with the smallest peak if only that fits. Time limit and effort are for all
-/// of it. `SolverOptions::onProgress` hears of plans that fit. An
-/// InfeasibleBudgetError if no plan is found that does, with the smallest arena
-/// that was seen.
+/// fit, other plans are asked for: for smaller budgets, and such that leave
+/// room free where ranges stick out of the budget. The fastest one that fits is
+/// taken, or, of `auto`, the one with the smallest peak if only that fits. Time
+/// limit and effort are for all of it. `SolverOptions::onProgress` hears of
+/// plans that fit. An InfeasibleBudgetError if no plan is found that does, with
+/// the smallest arena that was seen.
 llvm::Expected<PackedSolution>
 solveWithinArena(const Problem &problem, llvm::StringRef solver,
                  const SolverOptions &options = {});
