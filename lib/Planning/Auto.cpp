@@ -62,7 +62,6 @@ private:
   void offerCutPoints();
   void offerStarts();
   void improve();
-  double annealingShare() const;
   Error makeInfeasible() const;
 
   const Problem &problem;
@@ -349,13 +348,6 @@ void Portfolio::improve() {
                           : LocalSearchTuning::usualPatience);
 }
 
-/// The share of the effort or the time up to which runs are annealed where
-/// nothing else has found a plan. Effort, if there is any, may be overdrawn.
-double Portfolio::annealingShare() const {
-  return options.timeLimitSeconds ? PortfolioTuning::annealingShare
-                                  : std::numeric_limits<double>::max();
-}
-
 /// That no plan was found, and how far the search has got.
 Error Portfolio::makeInfeasible() const {
   auto certificate = std::make_shared<FeasibilityCertificate>();
@@ -385,9 +377,10 @@ Expected<Solution> Portfolio::run() {
   else if (options.start)
     search.offer(*options.start);
   if (!search.hasPlan()) {
-    lowest =
-        search.findLowPeak(problem.deviceBudget.value_or(0),
-                           PortfolioTuning::lowPeakShare, annealingShare());
+    lowest = search.findLowPeak(
+        problem.deviceBudget.value_or(0), PortfolioTuning::lowPeakShare,
+        options.timeLimitSeconds ? PortfolioTuning::annealingShare
+                                 : PortfolioTuning::annealingEffort);
     search.offer(lowest);
   }
   improve();

@@ -275,6 +275,9 @@ void RunAnnealing::lowerPeak(int64_t lowest, double share, size_t patience) {
   least = timeline.peak();
   if (candidates.empty())
     return;
+  // Where the first round hardly gets anywhere, as in most regular graphs,
+  // others do not either.
+  const int64_t some = least - least / RunAnnealingTuning::leastGain;
   size_t fruitless = 0;
   while (least > lowest && fruitless < patience && !isOver(share)) {
     int64_t before = least;
@@ -282,6 +285,8 @@ void RunAnnealing::lowerPeak(int64_t lowest, double share, size_t patience) {
     // on the same way as a larger one.
     budget = least - std::max<int64_t>(1, least / RunAnnealingTuning::step);
     anneal(lowest, share);
+    if (least > some)
+      break;
     evict(lowest);
     fruitless = least < before ? 0 : fruitless + 1;
   }

@@ -27,10 +27,10 @@ public:
                WorkMeter &work);
 
   /// Lowers the peak of the timeline's plan until it is at most `lowest`,
-  /// `patience` rounds have got nowhere, or a share of the effort is spent; the
-  /// timeline has the plan with the lowest peak then. First runs keep their
-  /// order unless it is free. Offloads, packed forms and absorptions stay as
-  /// they are.
+  /// `patience` rounds have got nowhere, or the first one hardly anywhere, or a
+  /// share of the effort is spent; the timeline has the plan with the lowest
+  /// peak then. First runs keep their order unless it is free. Offloads, packed
+  /// forms and absorptions stay as they are.
   void lowerPeak(int64_t lowest, double share, size_t patience);
 
 private:

@@ -64,8 +64,9 @@ struct PortfolioTuning {
   /// Share up to which a plan is looked for, at any cost, if nothing else found
   /// one. The other half is left to improve it.
   static constexpr double lowPeakShare = 0.5;
-  /// Share of a time limit up to which runs are annealed after that.
-  static constexpr double annealingShare = 0.8;
+  /// Share of a time limit up to which runs are annealed after that. Where work
+  /// is counted, so many times the effort may go there.
+  static constexpr double annealingShare = 0.8, annealingEffort = 5;
   /// Share of `planLayers`.
   static constexpr double layersShare = 0.2;
   /// Share of `planCutPoints`. Large, because a search of the parts gets
@@ -242,8 +243,8 @@ struct FeasibilityTuning {
   /// Share of the search for a plan with a low peak.
   static constexpr double lowPeakShare = 0.1;
   /// Share of a time limit up to which runs are annealed after that, and of the
-  /// effort, which a smallest budget is worth more of than others.
-  static constexpr double annealingShare = 0.4, annealingEffort = 2;
+  /// effort, of which a smallest budget is worth more.
+  static constexpr double annealingShare = 0.4, annealingEffort = 1;
   /// Values of states that the bound on the peak looks at, per unit of effort,
   /// of at most `mostEffort` units: about a fifth of the effort.
   static constexpr double quickSteps = 2e6, mostEffort = 10.0;
