@@ -369,8 +369,10 @@ llvm::Expected<Solution> planAuto(const Problem &problem,
                                   const SolverOptions &options = {});
 
 /// What a search for the smallest peak makes in the same way whatever its
-/// effort, which may take long: plans in the given order and in a lower one.
+/// effort, which may take long: plans in the given order and in a lower one,
+/// which do not go below a bound.
 struct LowPeakPlans {
+  int64_t lowest = -1;
   std::optional<Plan> inGivenOrder, inLowOrder;
 };
 
