@@ -101,10 +101,10 @@ AddressSearch::Outcome AddressSearch::run(int64_t arenaBytes, Order newOrder,
 
 /// Crowd tells most, but not what to do with equals, of which there are many.
 void AddressSearch::drawPowers() {
-  crowdPower = 4 * uniform();
-  lifePower = uniform();
-  bytesPower = 2 * uniform() - 0.5;
-  noise = PackingTuning::mostNoise * uniform();
+  crowdPower = 4 * uniform(generator);
+  lifePower = uniform(generator);
+  bytesPower = 2 * uniform(generator) - 0.5;
+  noise = PackingTuning::mostNoise * uniform(generator);
 }
 
 void AddressSearch::reset() {
@@ -251,7 +251,8 @@ void AddressSearch::rank(const Part &part) {
       break;
     case Order::Drawn:
       key = {crowdPower * std::log(crowd) + lifePower * std::log(life) +
-                 bytesPower * std::log(double(range.bytes)) + noise * uniform(),
+                 bytesPower * std::log(double(range.bytes)) +
+                 noise * uniform(generator),
              crowd, life, area};
       break;
     }

@@ -14,6 +14,7 @@
 #ifndef REMAT_LIB_PLANNING_ADDRESSSEARCH_H
 #define REMAT_LIB_PLANNING_ADDRESSSEARCH_H
 
+#include "Random.h"
 #include "SearchTuning.h"
 #include "remat/Planning/Packing.h"
 
@@ -121,9 +122,6 @@ private:
   void openPart(uint32_t part);
   void rank(const Part &part);
   void drawPowers();
-  double uniform() {
-    return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
-  }
   void listLeft(const Part &part);
   void recallLeft();
   bool place(uint32_t range, const Part &part);

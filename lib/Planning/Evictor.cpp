@@ -86,10 +86,6 @@ Evictor::Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
   drops.assign(graph.numValues() * (hasPacked ? 2 : 1), 0);
 }
 
-double Evictor::uniform() {
-  return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
-}
-
 //===----------------------------------------------------------------------===//
 // Looking around
 //===----------------------------------------------------------------------===//
@@ -368,8 +364,9 @@ bool Evictor::relieve(StepId worst, int64_t budget,
     if (!findGap(form, worst, gap))
       continue;
     ValueId value = valueOf(form);
-    double factor = preferenceFactor(value) *
-                    (1 + (ranking.noise > 0 ? ranking.noise * uniform() : 0));
+    double factor =
+        preferenceFactor(value) *
+        (1 + (ranking.noise > 0 ? ranking.noise * uniform(generator) : 0));
     double cost = std::min(leastCosts[value], reloadCost(value, ranking));
     double there = double(std::min(timeline.bytes(form), over));
     double removed = ranking.rankByArea
@@ -553,7 +550,7 @@ void Evictor::prune(int64_t budget, double noise, ArrayRef<StepId> newest) {
       if (!timeline.isRemovable(step))
         continue;
       int64_t cost = timeline.costOf(step);
-      double factor = noise > 0 ? 1 + noise * uniform() : 1;
+      double factor = noise > 0 ? 1 + noise * uniform(generator) : 1;
       order.push_back({isNewest[step] ? -1.0 : double(cost) * factor,
                        timeline.key(timeline.anchor(step)), step});
     }

@@ -16,6 +16,7 @@
 #ifndef REMAT_LIB_PLANNING_EVICTOR_H
 #define REMAT_LIB_PLANNING_EVICTOR_H
 
+#include "Random.h"
 #include "Solution.h"
 #include "Timeline.h"
 
@@ -159,7 +160,6 @@ private:
 
   void collectViolations(int64_t budget);
   double violationWithin(const Gap &gap, int64_t bytes) const;
-  double uniform();
 
   const Graph &graph;
   const Problem &problem;

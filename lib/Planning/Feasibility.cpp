@@ -67,14 +67,11 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options,
                          FeasibilityTuning::quickSteps),
                 isOver)
           .bytes;
-  // Of a step, whose caller has `made`, the arena counts: annealed plans often
-  // pack worse, and regular graphs hardly gain by annealing.
-  double annealing = made ? 0
-                     : options.timeLimitSeconds
-                         ? FeasibilityTuning::annealingShare
-                         : FeasibilityTuning::annealingEffort;
   certificate.plan = search.findLowPeak(
-      certificate.lowerBound, FeasibilityTuning::lowPeakShare, annealing, made);
+      certificate.lowerBound, FeasibilityTuning::lowPeakShare,
+      options.timeLimitSeconds ? FeasibilityTuning::annealingShare
+                               : FeasibilityTuning::annealingEffort,
+      made);
   certificate.cutShort = search.isOverdrawn();
   // Whoever asks may have got further, with more time.
   if (options.start)

@@ -48,8 +48,11 @@ int64_t LocalSearch::objective() {
   return simulation.time;
 }
 
-/// Whether runs may be inserted wherever their operands were there before.
+/// Whether the caller wants it, and runs may be inserted wherever their
+/// operands were there before.
 bool LocalSearch::mayAnneal() const {
+  if (!options.anneal)
+    return false;
   for (ValueId value = 0; value < graph.numValues(); ++value)
     if (graph.mustLeaveForward(value))
       return false;
@@ -173,7 +176,7 @@ Plan LocalSearch::findLowPeak(int64_t lowest, double share,
   size_t patience = options.timeLimitSeconds
                         ? LocalSearchTuning::tireless
                         : size_t(RunAnnealingTuning::patience *
-                                 std::max(1.0, options.effort));
+                                 std::clamp(options.effort, 1.0, 1e6));
   annealing.lowerPeak(lowest, annealingShare, patience);
   // What is hardly less is not worth the time that it takes.
   return timeline.peak() <=
@@ -377,7 +380,7 @@ void LocalSearch::anneal(size_t rounds, double heat) {
     if (done() || timeline.repeats().empty())
       return;
     double left = 1 - double(i) / double(rounds);
-    double allowance = -heat * left * left * std::log(1 - uniform());
+    double allowance = -heat * left * left * std::log(1 - uniform(generator));
     if (!round(current, allowance))
       continue;
     current = objective();

@@ -102,9 +102,6 @@ private:
   void record(Plan plan, int64_t time, int64_t peak);
   void reportProgress();
 
-  double uniform() {
-    return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
-  }
   size_t below(size_t limit) { return generator() % limit; }
 
   const Graph &graph;

@@ -281,9 +281,6 @@ private:
             std::chrono::steady_clock::now() >= *options.deadline);
   }
   bool isOver() const { return work <= 0 || isCutShort(); }
-  double uniform() {
-    return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
-  }
 
   ArrayRef<LiveRange> ranges;
   const PackingOptions &options;
@@ -332,7 +329,7 @@ void ArenaSearch::drawOrders(int64_t wanted, int64_t share) {
     int64_t bytes = wanted;
     if (options.enoughBytes == 0) {
       // Mostly close to the best one, which a short search more often reaches.
-      double part = uniform() * uniform();
+      double part = uniform(generator) * uniform(generator);
       bytes = best.totalBytes - 1 -
               int64_t(double(best.totalBytes - 1 - wanted) * part);
       bytes -= bytes % granule;

@@ -124,7 +124,7 @@ bool Reorderer::tryMove(StepId step, int64_t budget, double heat) {
   double change = pressure(from, to, budget) - before;
   work.add(8);
   lastChange = change;
-  double allowance = heat > 0 ? -heat * std::log(1 - uniform()) : 0;
+  double allowance = heat > 0 ? -heat * std::log(1 - uniform(generator)) : 0;
   if (change > allowance ||
       (heat <= 0 && timeline.maxBetween(from, to) > limit)) {
     timeline.rollback(mark);

@@ -13,6 +13,7 @@
 #ifndef REMAT_LIB_PLANNING_REORDERER_H
 #define REMAT_LIB_PLANNING_REORDERER_H
 
+#include "Random.h"
 #include "SearchTuning.h"
 #include "Solution.h"
 #include "Timeline.h"
@@ -49,9 +50,6 @@ private:
   };
   Range rangeOf(StepId step) const;
   StepId pickStep();
-  double uniform() {
-    return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
-  }
 
   const Graph &graph;
   Timeline &timeline;

@@ -96,7 +96,7 @@ bool RunAnnealing::finish(const Range &range, double before, double cost,
                           size_t mark, double heat) {
   double change =
       reorderer.pressure(range.after, range.before, budget) - before + cost;
-  if (change <= -heat * std::log(1 - uniform()))
+  if (change <= -heat * std::log(1 - uniform(generator)))
     return true;
   timeline.rollback(mark);
   return false;
@@ -116,7 +116,7 @@ bool RunAnnealing::makeAgain(OpId op, StepId before, double keep,
       if (!timeline.before(last, before) || is_contained(closure, producer))
         continue;
       if (!graph.isArgument(operand) && !graph.runsOnce(producer) &&
-          uniform() >= keep) {
+          uniform(generator) >= keep) {
         closure.push_back(producer);
         continue;
       }
@@ -151,7 +151,7 @@ bool RunAnnealing::tryEviction(double heat) {
     if (timeline.before(at, last) && timeline.before(last, place))
       place = timeline.next(last);
   }
-  if (!makeAgain(op, place, below(2) ? 1.0 : uniform(), range.after))
+  if (!makeAgain(op, place, below(2) ? 1.0 : uniform(generator), range.after))
     return false;
   double before = reorderer.pressure(range.after, range.before, budget);
   size_t mark = timeline.mark();

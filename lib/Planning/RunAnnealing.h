@@ -55,9 +55,6 @@ private:
   StepId pickStepNearby();
   uint32_t pickIdleCopy(StepId at);
   bool makeAgain(OpId op, StepId before, double keep, StepId &from);
-  double uniform() {
-    return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
-  }
   size_t below(size_t limit) { return generator() % limit; }
 
   const Graph &graph;

@@ -72,6 +72,9 @@ struct SolverOptions {
   std::function<void(const Progress &)> onProgress;
   /// When it becomes true, a search returns the best plan that it has.
   const std::atomic<bool> *interrupt = nullptr;
+  /// Whether sequences of runs are annealed where nothing else gets the peak
+  /// low enough. Such plans pack worse than others of the same peak.
+  bool anneal = true;
   /// Whether an InfeasibleBudgetError says which budget is feasible, and why.
   /// That takes a search of its own.
   bool explainInfeasible = true;

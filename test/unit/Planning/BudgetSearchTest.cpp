@@ -416,13 +416,18 @@ TEST(BudgetSearchTest, TheSearchForTheSmallestEnds) {
             2 * (BudgetSearch::maxRungs + BudgetSearch::maxSearches));
 }
 
+/// A number that looks random, but is the same for the same request.
+uint64_t scramble(int64_t bytes, double share, unsigned seed) {
+  return (uint64_t(bytes) * 2654435761u + seed * 40503u +
+          uint64_t(share * 100)) *
+         6364136223846793005u;
+}
+
 TEST(BudgetSearchTest, WhatOneBudgetFindsAllFind) {
   // Arenas do not follow the bytes that are asked for, and effort changes them.
   for (unsigned seed = 0; seed < 50; ++seed) {
     auto plan = [seed](int64_t bytes, double share) -> std::optional<FakePlan> {
-      uint64_t hash = (uint64_t(bytes) * 2654435761u + seed * 40503u +
-                       uint64_t(share * 100)) *
-                      6364136223846793005u;
+      uint64_t hash = scramble(bytes, share, seed);
       if (bytes < 60)
         return std::nullopt;
       return FakePlan{bytes, bytes - 20 + int64_t(hash >> 60), 1000 - bytes};
@@ -457,9 +462,7 @@ TEST(BudgetSearchTest, TheBudgetOfTheSmallestArenaHasTheSmallestPlan) {
   // What is asked for decides by chance how fast a plan is.
   for (unsigned seed = 0; seed < 50; ++seed) {
     auto plan = [seed](int64_t bytes, double share) -> std::optional<FakePlan> {
-      uint64_t hash = (uint64_t(bytes) * 2654435761u + seed * 40503u +
-                       uint64_t(share * 100)) *
-                      6364136223846793005u;
+      uint64_t hash = scramble(bytes, share, seed);
       if (bytes < 60)
         return std::nullopt;
       return FakePlan{bytes, 70 + int64_t(hash >> 62),

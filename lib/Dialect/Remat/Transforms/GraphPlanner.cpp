@@ -460,8 +460,11 @@ GraphPlanner::plan(const planning::PlanRequest &request) {
 
 llvm::Expected<planning::FeasibilityCertificate>
 GraphPlanner::planSmallest(unsigned way) {
+  planning::SolverOptions solver = getSolverOptions();
+  // The arena counts, and only this plan is packed.
+  solver.anneal = false;
   llvm::Expected<planning::FeasibilityCertificate> certificate =
-      planning::smallestFeasibleBudget(counts[way].problem, getSolverOptions(),
+      planning::smallestFeasibleBudget(counts[way].problem, solver,
                                        &counts[way].lowPeaks);
   // The search with the most effort comes last.
   if (way == 0)
