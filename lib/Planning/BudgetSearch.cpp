@@ -57,8 +57,9 @@ const PackedPlan *BudgetSearch::getBest() const {
 /// last way of counting gets all of it.
 llvm::Expected<Solution> BudgetSearch::request(unsigned way, int64_t bytes,
                                                bool thorough, Effort effort) {
-  // Below the smallest peak known, so little effort finds nothing.
-  if (effort == Effort::Brief && bytes < rungs[way].least)
+  // Below the smallest peak known, little effort finds nothing, and where the
+  // list has a plan that fits, more is not worth it.
+  if ((effort == Effort::Brief || timeOfList) && bytes < rungs[way].least)
     return llvm::make_error<InfeasibleBudgetError>(bytes, rungs[way].least,
                                                    std::string());
   PlanRequest request;

@@ -467,16 +467,24 @@ void LocalSearch::diversify(double share) {
     if (i % 2 ? construct(randomRanking(generator))
               : descend(4 << (i / 2 % 3), LocalSearchTuning::descentRounds,
                         share))
-      anneal(LocalSearchTuning::firstEpoch / 2, 0);
+      anneal(LocalSearchTuning::longestFirstEpoch / 2, 0);
 }
 
-/// Epochs, for a share of the effort or the time.
+/// Epochs, for a share of the effort or the time. What was given up is not
+/// taken up again without a new plan, unless only the clock ends it.
 void LocalSearch::improve(double share, size_t patience) {
+  if (patience != LocalSearchTuning::tireless && givenUp == bestTime)
+    return;
   int64_t base = graph.problem.baseCost();
-  size_t rounds = LocalSearchTuning::firstEpoch, fruitless = 0;
+  size_t rounds = std::clamp(LocalSearchTuning::roundsPerOp * graph.numOps(),
+                             LocalSearchTuning::shortestEpoch,
+                             LocalSearchTuning::longestFirstEpoch);
+  size_t fruitless = 0;
   while (hasPlan() && !done() && !work.spent(share)) {
-    if (fruitless > patience)
+    if (fruitless > patience) {
+      givenUp = bestTime;
       return;
+    }
     int64_t before = bestTime;
     // From the best plan, or from a new one, which takes longer to get there.
     bool isNew = fruitless % 3 == 2 && startAgain(share);

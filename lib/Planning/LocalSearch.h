@@ -130,6 +130,8 @@ private:
   std::optional<LowOrder> lowOrder;
   Plan best;
   int64_t bestTime = noTime, bestPeak = 0;
+  /// The best time when epochs last ended for finding nothing.
+  std::optional<int64_t> givenUp;
   double firstPlanSeconds = 0, secondsToBest = 0;
   Simulation simulation;
 };

@@ -118,9 +118,11 @@ struct LocalSearchTuning {
   /// New plans before the search proper starts from the best of them, and
   /// rounds at each budget on the way down to one.
   static constexpr size_t descents = 12, descentRounds = 50;
-  /// Rounds of the first epoch. Each epoch that finds nothing makes the next
-  /// one a quarter longer, so that slow cooling comes after quick gains.
-  static constexpr size_t firstEpoch = 1000;
+  /// Rounds of the first epoch: so many per op, within limits. Each epoch that
+  /// finds nothing makes the next one a quarter longer, so that slow cooling
+  /// comes after quick gains.
+  static constexpr size_t roundsPerOp = 4, shortestEpoch = 100,
+                          longestFirstEpoch = 1000;
   /// An epoch starts at the temperature of this many repeats of average cost.
   /// Several, because graphs with few large ops and graphs with many small ones
   /// want different ones; each epoch draws one.
