@@ -17,41 +17,13 @@
 #ifndef REMAT_LIB_TARGET_CUDA_ROWEMITTER_H
 #define REMAT_LIB_TARGET_CUDA_ROWEMITTER_H
 
-#include "Launch.h"
-#include "TiledRows.h"
+#include "RowPlan.h"
 
 #include "remat/Codegen/RowSchedule.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace remat::cuda {
-
-/// The division of a kernel's rows over blocks.
-struct RowPlan {
-  RowSchedule schedule;
-  int64_t blocks = 1, threads = 1;
-  /// Rows of a block, each of which a warp of its own takes.
-  int64_t teams = 1;
-  /// The tiles of a run are blocks of their own; nothing is added up over them.
-  bool tilesAreBlocks = false;
-  /// What operations hand to each other, in shared memory for one row or tile,
-  /// and in the workspace as a whole.
-  llvm::SmallVector<mlir::memref::AllocOp> shared, workspace;
-  /// Factors in shared memory, where tiles have all columns; and those that
-  /// find no room, which launches of their own leave in the workspace before.
-  llvm::SmallVector<FactorLayout> factors;
-  llvm::SmallVector<mlir::linalg::GenericOp> prepared;
-  /// Tiles have parts of the columns only.
-  std::optional<TiledRows> tiled;
-  /// Contractions read what is copied for them where it is copied from, in
-  /// whatever order it is there.
-  bool readsInAnyOrder = false;
-  int64_t countTiles() const;
-};
-
-/// Plans the rows of a bufferized kernel (isRowKernel), and changes what it
-/// computes again.
-mlir::FailureOr<RowPlan> planRows(mlir::func::FuncOp function);
 
 /// Emits all steps into a launch of as many blocks and threads.
 llvm::LogicalResult emitRows(const RowPlan &plan, mlir::func::FuncOp function,
