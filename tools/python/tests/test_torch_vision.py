@@ -49,10 +49,33 @@ class VisionTest(unittest.TestCase):
     def test_regions(self):
         boxes = torch.tensor([[0.0, 0, 0, 8, 8], [0, 2, 3, 25, 9], [1, 4, 4, 4, 4], [1, -9, -9, 5, 30]])
         compare(self, Regions(2), (torch.randn(2, 3, 10, 12), boxes), factor=4.0)
-        message = r"the number of samples depends on the data of the boxes, since sampling_ratio is -1"
-        torch._dynamo.reset()
-        with self.assertRaisesRegex(Exception, message):
-            torch.compile(Regions(-1), backend=rt.backend)(torch.randn(2, 3, 10, 12), boxes)
+        # As many samples as a bin has pixels.
+        compare(self, Regions(-1), (torch.randn(2, 3, 10, 12), boxes), factor=4.0)
+
+    def test_other_pools(self):
+        """Results and gradients are torchvision's, with regions that are in part beyond the image, empty or inverted,
+        and pixels that are equal. The gradient of ps_roi_pool counts pixels of the last row and column in torchvision,
+        which the result has not; no region is there."""
+        ops = torchvision.ops
+        inside = torch.tensor([[0, 1.3, 2.7, 9.1, 6.2], [1, 0.5, 1.5, 6.5, 7.5], [0, 5, 5, 2, 2]])
+        some = torch.tensor([[0.0, 0, 0, 8, 8], [0, 2, 3, 25, 9], [1, 4, 4, 4, 4], [1, -9, -9, 5, 30],
+                             [0, 3, 3, 3.2, 7.1], [1, -100, -100, 100, 200], [0, 5, 5, 2, 2]])
+        pools = [("roi_pool", some, lambda x, boxes: ops.roi_pool(x.round(decimals=1), boxes, (2, 3), 0.7) + x.sum()),
+                 ("ps_roi_pool", inside, lambda x, boxes: ops.ps_roi_pool(x, boxes, (2, 3), 1.0)),
+                 ("ps_roi_align", some, lambda x, boxes: ops.ps_roi_align(x, boxes, (2, 3), 0.7, 2)),
+                 ("ps_roi_align without samples", some, lambda x, boxes: ops.ps_roi_align(x, boxes, (2, 3), 0.7, -1)),
+                 ("roi_align", some, lambda x, boxes: ops.roi_align(x, boxes, (2, 3), 0.3, 0, aligned=True))]
+        images = torch.randn(2, 12, 10, 12, dtype=torch.float64)
+        for name, boxes, pool in pools:
+            with self.subTest(name):
+                found = []
+                torch._dynamo.reset()
+                for run in (torch.compile(pool, backend=rt.backend, options={"threads": 1}), pool):
+                    x = images.clone().requires_grad_()
+                    result = run(x, boxes.double())
+                    (result.nan_to_num() * torch.arange(result.numel()).view(result.shape).cos()).sum().backward()
+                    found.append((result.detach(), x.grad))
+                torch.testing.assert_close(found[0], found[1], rtol=1e-9, atol=1e-9, equal_nan=True)
 
     def test_deformable_convolutions(self):
         compare(self, Deformed(), (torch.randn(2, 4, 7, 6),), factor=4.0)

@@ -8,14 +8,14 @@ import math
 
 import torch
 
-from .decompositions import _kthvalue, _median, _refuse_generator, _searchsorted
+from .decompositions import _kthvalue, _median, refuse_generator, _searchsorted
 
 
 def _multinomial(weights, count, replacement=False, generator=None):
     """With replacement, by where random numbers lie among the sums of the weights. Without, those that come first if
     each waits for an exponential time at the rate of its weight (Efraimidis and Spirakis). What has no weight is not
     drawn, as long as there is something else."""
-    _refuse_generator("multinomial", generator)
+    refuse_generator("multinomial", generator)
     p = weights if weights.dtype == torch.float64 else weights.float()
     total = p.sum(-1)
     torch.ops.aten._assert_async.msg(((p >= 0) & p.isfinite()).all() & (total > 0).all(),

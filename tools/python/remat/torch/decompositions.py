@@ -108,7 +108,7 @@ def _repeat_interleave(repeats, *, output_size=None):
         repeats.dtype)
 
 
-def _refuse_generator(name, generator):
+def refuse_generator(name, generator):
     if generator is not None:
         raise NotImplementedError("%s: a generator of its own is not supported; numbers are drawn by the default "
                                   "generator" % name)
@@ -121,12 +121,12 @@ def _randperm(count, *, dtype=None, layout=None, device=None, pin_memory=None):
 
 
 def _normal(shape, *, mean, std, dtype, device, requires_grad, generator=None):
-    _refuse_generator("normal", generator)
+    refuse_generator("normal", generator)
     return torch.randn(shape, dtype=dtype, device=device) * std + mean
 
 
 def _rrelu(x, noise, lower=0.125, upper=1 / 3, training=False, generator=None):
-    _refuse_generator("rrelu", generator)
+    refuse_generator("rrelu", generator)
     if not training:
         return torch.where(x > 0, x, x * ((lower + upper) / 2)), noise
     noise = torch.where(x > 0, 1, torch.rand_like(x) * (upper - lower) + lower)

@@ -15,6 +15,7 @@ from ..errors import ExportError
 from .choices import choices
 from .custom import custom_operations, located
 from .decompositions import more_decompositions
+from .draws import draws
 from .fast_paths import fast_paths
 from .groups import grouped_products
 from .higher_order import inline_branches
@@ -25,6 +26,7 @@ from .quantized import quantized
 from .random import SEED
 from .recurrent import recurrent_cells
 from .rules import RULES
+from .segments import segments
 from .special_functions import special_functions
 from .strides import dense_order
 from .types import element_of
@@ -44,7 +46,7 @@ def decompositions():
                 if name not in RULES and name not in FORMULAS:
                     _table[op] = function
         for table in (linear_algebra(), more_decompositions(), choices(), special_functions(), recurrent_cells(),
-                      quantized(), fast_paths(), own_decompositions()):
+                      quantized(), fast_paths(), draws(), segments(), own_decompositions()):
             _table.update((op, located(op, function)) for op, function in table.items())
     # Libraries may have been imported since.
     return {**custom_operations(), **_table, **grouped_products()}

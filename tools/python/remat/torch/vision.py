@@ -3,11 +3,10 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import math
 import sys
 
 import torch
-
-from ..errors import ExportError
 
 
 def _sampled(images, y, x):
@@ -63,15 +62,17 @@ def _samples(start, bin_size, count, ratio, extent):
 
 def _roi_align(images, rois, scale, pooled_height, pooled_width, ratio, aligned):
     """Means of `ratio` times `ratio` samples in each bin of a region. Regions have no derivative."""
-    if ratio <= 0:
-        raise ExportError("torchvision.roi_align: the number of samples depends on the data of the boxes, since "
-                          "sampling_ratio is %d; give a positive one" % ratio)
     (batch, channels, height, width), count = images.shape, len(rois)
     rois = rois.detach()
     x, y, end_x, end_y = (rois[:, 1:] * scale - (0.5 if aligned else 0.0)).unbind(1)
     least = (lambda size: size) if aligned else (lambda size: size.clamp(min=1))
-    rows = _samples(y, least(end_y - y) / pooled_height, pooled_height, ratio, height)
-    columns = _samples(x, least(end_x - x) / pooled_width, pooled_width, ratio, width)
+    bin_height, bin_width = least(end_y - y) / pooled_height, least(end_x - x) / pooled_width
+    if ratio <= 0:
+        of_rows = _bin_weights(y, bin_height, pooled_height, height)
+        of_columns = _bin_weights(x, bin_width, pooled_width, width)
+        return of_rows.unsqueeze(1) @ images[rois[:, 0].long()] @ of_columns.transpose(1, 2).unsqueeze(1)
+    rows = _samples(y, bin_height, pooled_height, ratio, height)
+    columns = _samples(x, bin_width, pooled_width, ratio, width)
     flat, first = images.transpose(0, 1).flatten(1), rois[:, 0].long() * (height * width)
     total = 0
     for row, row_share in rows:
@@ -82,10 +83,105 @@ def _roi_align(images, rois, scale, pooled_height, pooled_width, ratio, aligned)
     return means.transpose(0, 1).contiguous()
 
 
+def _bin_weights(start, bin_size, count, extent, ratio=0):
+    """Along one dimension, what each pixel counts in each bin of each region: (regions, bins, pixels). Without a
+    `ratio`, a bin has as many samples as it has pixels. They lie half a pixel apart or more, unless there is one alone,
+    so only so many can be where the image is."""
+    samples = torch.full_like(bin_size, ratio) if ratio > 0 else bin_size.ceil()
+    step = bin_size / samples.clamp(min=1)
+    begin = start[:, None] + torch.arange(count, dtype=start.dtype, device=start.device) * bin_size[:, None]
+    first = torch.zeros_like(begin)
+    most = ratio
+    if ratio <= 0:
+        most = 2 * extent + 4
+        is_several = (samples > 1)[:, None]
+        first = torch.where(is_several, ((-1 - begin) / torch.where(is_several, step[:, None], 1)).floor() - 1, 0)
+    number = first.clamp(min=0)[..., None] + torch.arange(most, dtype=start.dtype, device=start.device)
+    place = begin[..., None] + (number + 0.5) * step[:, None, None]
+    counted = (place >= -1) & (place <= extent) & (number < samples[:, None, None])
+    place = place.clamp(0, extent - 1)
+    pixels = torch.arange(extent, dtype=start.dtype, device=start.device)
+    share = (1 - (place[..., None] - pixels).abs()).clamp(min=0)
+    return torch.where(counted[..., None], share, 0).sum(2) / samples.clamp(min=1)[:, None, None]
+
+
+def _of_positions(images, numbers, height, width):
+    """A channel for each place of the grid: (regions, channels, height, width, rows, columns), and its number."""
+    channels = images.shape[1] // (height * width)
+    by_place = images[numbers].unflatten(1, (channels, height, width))
+    mapping = torch.arange(images.shape[1], dtype=torch.int32, device=images.device).view(channels, height, width)
+    return by_place, mapping.expand(len(numbers), channels, height, width).contiguous()
+
+
+def _ps_roi_align(images, rois, scale, pooled_height, pooled_width, ratio):
+    """The same, where each place of the grid has channels of its own. Without samples it is nan."""
+    rois = rois.detach()
+    x, y, end_x, end_y = (rois[:, 1:] * scale - 0.5).unbind(1)
+    bin_height, bin_width = (end_y - y) / pooled_height, (end_x - x) / pooled_width
+    of_rows = _bin_weights(y, bin_height, pooled_height, images.shape[2], ratio)
+    of_columns = _bin_weights(x, bin_width, pooled_width, images.shape[3], ratio)
+    found, mapping = _of_positions(images, rois[:, 0].long(), pooled_height, pooled_width)
+    rows = (found * of_rows[:, None, :, None, :, None]).sum(-2)
+    means = (rows * of_columns[:, None, None, :, :]).sum(-1)
+    if ratio <= 0:
+        is_empty = bin_height.ceil() * bin_width.ceil() == 0
+        means = torch.where(is_empty[:, None, None, None], math.nan, means)
+    return means, mapping
+
+
+def _whole_bins(begin, size, count, extent, end):
+    """Which pixels before `end` belong to each bin, where bins begin and end at whole pixels: (regions, bins,
+    pixels)."""
+    bins = torch.arange(count, dtype=size.dtype, device=size.device)
+    first = ((bins * size[:, None]).floor() + begin[:, None]).clamp(0, end)
+    last = (((bins + 1) * size[:, None]).ceil() + begin[:, None]).clamp(0, end)
+    pixels = torch.arange(extent, dtype=size.dtype, device=size.device)
+    return (pixels >= first[..., None]) & (pixels < last[..., None])
+
+
+def _rounded(x):
+    """Halves away from zero."""
+    return x.sign() * (x.abs() + 0.5).floor()
+
+
+def _roi_pool(images, rois, scale, pooled_height, pooled_width):
+    """The largest pixel of each bin, the first of equal ones row by row, and its number; 0 and -1 for an empty bin."""
+    rois = rois.detach()
+    x, y, end_x, end_y = _rounded(rois[:, 1:] * scale).unbind(1)
+    height, width = images.shape[2:]
+    of_rows = _whole_bins(y, (end_y - y + 1).clamp(min=1) / pooled_height, pooled_height, height, height)
+    of_columns = _whole_bins(x, (end_x - x + 1).clamp(min=1) / pooled_width, pooled_width, width, width)
+    found = images[rois[:, 0].long()]
+    along, columns = torch.where(of_columns[:, None, None], found[:, :, :, None], -math.inf).max(-1)
+    along, columns = along.transpose(2, 3).unsqueeze(3), columns.transpose(2, 3)
+    largest, rows = torch.where(of_rows[:, None, None], along, -math.inf).max(-1)
+    number = rows * width + columns.gather(-1, rows)
+    is_some = (of_rows.any(-1)[:, None, :, None] & of_columns.any(-1)[:, None, None, :])
+    largest, number = largest.transpose(2, 3), number.transpose(2, 3)
+    return torch.where(is_some, largest, 0), torch.where(is_some, number, -1).to(torch.int32)
+
+
+def _ps_roi_pool(images, rois, scale, pooled_height, pooled_width):
+    """Means of the pixels of each bin, where each place of the grid has channels of its own."""
+    rois = rois.detach()
+    x, y, end_x, end_y = _rounded(rois[:, 1:] * scale).unbind(1)
+    height, width = images.shape[2:]
+    # As torchvision has it, no bin has pixels of the last row and the last column.
+    of_rows = _whole_bins(y, (end_y - y).clamp(min=1) / pooled_height, pooled_height, height, height - 1)
+    of_columns = _whole_bins(x, (end_x - x).clamp(min=1) / pooled_width, pooled_width, width, width - 1)
+    of_rows, of_columns = of_rows.to(images.dtype), of_columns.to(images.dtype)
+    found, mapping = _of_positions(images, rois[:, 0].long(), pooled_height, pooled_width)
+    rows = (found * of_rows[:, None, :, None, :, None]).sum(-2)
+    total = (rows * of_columns[:, None, None, :, :]).sum(-1)
+    size = of_rows.sum(-1)[:, None, :, None] * of_columns.sum(-1)[:, None, None, :]
+    return total / size.clamp(min=1), mapping
+
+
 def vision():
     """Functions that autograd sees through, by operation, if torchvision was imported."""
     if "torchvision" not in sys.modules or not hasattr(torch.ops.torchvision, "deform_conv2d"):
         return {}
     operations = torch.ops.torchvision
-    found = {operations.deform_conv2d: _deformable, operations.roi_align: _roi_align}
+    found = {operations.deform_conv2d: _deformable, operations.roi_align: _roi_align, operations.roi_pool: _roi_pool,
+             operations.ps_roi_align: _ps_roi_align, operations.ps_roi_pool: _ps_roi_pool}
     return {**found, **{packet.default: function for packet, function in found.items()}}
