@@ -14,6 +14,7 @@
 #include "remat/Utils/BackwardMarks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Dominance.h"
@@ -27,6 +28,23 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
+namespace {
+/// An operation over no element gives what it begins with. Without this, a body
+/// that is folded to a constant would no longer read it.
+struct SkipEmptyLoops : OpInterfaceRewritePattern<linalg::LinalgOp> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::LinalgOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics() ||
+        !llvm::is_contained(op.getStaticLoopRanges(), 0))
+      return failure();
+    rewriter.replaceOp(op, op.getDpsInits());
+    return success();
+  }
+};
+} // namespace
+
 FrozenRewritePatternSet
 import::getCanonicalizationPatterns(MLIRContext *context) {
   RewritePatternSet patterns(context);
@@ -34,6 +52,7 @@ import::getCanonicalizationPatterns(MLIRContext *context) {
     dialect->getCanonicalizationPatterns(patterns);
   for (RegisteredOperationName op : context->getRegisteredOperations())
     op.getCanonicalizationPatterns(patterns, context);
+  patterns.add<SkipEmptyLoops>(context);
   return std::move(patterns);
 }
 

@@ -47,7 +47,10 @@ def literal(value, element):
         return "(%s, %s)" % (float_literal(complex(value).real, inner), float_literal(complex(value).imag, inner))
     if element == "i1":
         return "true" if value else "false"
-    if element.startswith("i"):
+    if element[0] == "i" and element != "index":
+        half = 1 << int(element[1:]) - 1  # Bits that there are not fall off.
+        return str((int(value) + half) % (2 * half) - half)
+    if element == "index":
         return str(int(value))
     return float_literal(float(value), element)
 

@@ -17,6 +17,7 @@ from ..arrays import Array
 from ..errors import ArgumentError, Error, RunError
 from ..mlir import dtype_of
 from ..step import State, compile_module
+from .aliases import views_of_inputs
 from .higher_order import call_functions
 from .joint import (Program, decompositions, mutated_inputs, shapes_that_are_known, specialize, traceable_kernels,
                     warn_of_reentrant_checkpoints)
@@ -166,18 +167,22 @@ class Inference:
         output = next(n for n in graph_module.graph.nodes if n.op == "output")
         self.outputs = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
         self.dtypes = _result_dtypes(self.outputs)
-        program = Program(graph_module, ordered=len(self.outputs))
+        self.views = views_of_inputs(graph_module.graph, len(self.outputs), mutated_inputs(graph_module.graph))
+        placeholders = [n for n in graph_module.graph.nodes if n.op == "placeholder"]
+        self.view_inputs = {number: placeholders.index(view.placeholder) for number, view in self.views.items()}
+        program = Program(graph_module, ordered=len(self.outputs), left_out=self.views)
         self.torch_step = TorchStep(program, options, placement_of(graph_module))
         compiled_steps.append(self.torch_step.step)
 
     def __call__(self, tensors):
         t, keep = self.torch_step, []
         arguments = t.raw(t.arguments(tensors, draw_seed(t.program, t.placement)), keep)
+        views = {number: view.of(tensors[self.view_inputs[number]]) for number, view in self.views.items()}
         tensors.clear()
         given = [t.new_result(i) for i in range(len(t.step.results))]
         t.call(t.step._lib.remat_step_run, arguments, len(t.step.arguments), t.raw(t.as_results(given), keep),
                len(given))
-        return [t.program.numbers.get(n) if i is None else _restore(given[i], d)
+        return [views.get(n, t.program.numbers.get(n)) if i is None else _restore(given[i], d)
                 for n, (i, d) in enumerate(zip(t.program.outputs, self.dtypes))]
 
 
@@ -190,7 +195,8 @@ class Training:
         flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
         self.dtypes = _result_dtypes(flat)
         placement = placement_of(joint)
-        program = Program(joint, ordered=forward_count)
+        self.views = views_of_inputs(joint.graph, forward_count, mutated_inputs(joint.graph))
+        program = Program(joint, ordered=forward_count, left_out=self.views)
         self.torch_step = TorchStep(program, options, placement)
         compiled_steps.append(self.torch_step.step)
         step = self.torch_step.step
@@ -370,6 +376,10 @@ def split(joint, forward_count, training):
     for number, node in enumerate(flat[:forward_count]):
         if not isinstance(node, torch.fx.Node):
             outputs.append(node)
+            continue
+        view = training.views.get(number)
+        if view is not None:
+            outputs.append(view.copy_into(forward, given[primals.index(view.placeholder)]))
             continue
         item = forward.call_function(_pick, (call, 0, number))
         item.meta["val"] = node.meta["val"]

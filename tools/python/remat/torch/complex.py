@@ -10,7 +10,7 @@ from ..mlir import broadcast_map, identity
 from .pointwise import Scalars
 from .rules import rule
 from .shapes import wrap
-from .types import element_of
+from .types import convert, element_of, working
 
 # Operations that have a rule, or a formula, for real numbers, and this one for complex ones.
 COMPLEX_RULES = {}
@@ -65,6 +65,13 @@ def _real(l, node, a):
 @rule("imag")
 def _imag(l, node, a):
     return take_part(l, l.value(a), "complex.im")
+
+
+def parts_in_rows(l, value):
+    """Real and imaginary parts in turn, along the last dimension."""
+    parts = [take_part(l, value, name) for name in ("complex.re", "complex.im")]
+    pairs = l.function.concat([l.function.reshape(p, value.shape + (1,)) for p in parts], value.rank)
+    return l.function.reshape(pairs, value.shape[:-1] + (2 * value.shape[-1],))
 
 
 @rule("view_as_real", "view_as_real_copy")
@@ -123,15 +130,29 @@ def _angle(l, node, a):
     value, dtype = l.value(a), l.dtype(a)
     if dtype.is_complex:
         return take_part(l, value, "complex.angle")
-    if not dtype.is_floating_point:
-        l.refuse("angles of %s are not supported" % dtype)
+    result = l.result()[1]
+    inner = working(result)
 
     def body(b, x):
-        s = Scalars(b, dtype)
+        s, x = Scalars(b, inner), convert(b, x, dtype, inner)
         angle = s.select(s.less(x, s.const(0.0)), s.const(math.pi), s.const(0.0))
-        return s.select(s.is_nan(x), x, angle)
+        return convert(b, s.select(s.is_nan(x), x, angle), inner, result)
 
-    return l.function.generic([(value, identity(value.rank))], value.shape, value.element, body)
+    return l.function.generic([(value, identity(value.rank))], value.shape, element_of(result), body)
+
+
+@complex_rule("isinf")
+def _isinf(l, node, a):
+    """Whether a part is."""
+    value = l.value(a)
+    real = value.element[len("complex<"):-1]
+
+    def body(b, x):
+        infinite = [b.compare("oeq", b.unary("math.absf", b.op("%s %s : %s" % (part, x, value.element)), real),
+                              b.constant(math.inf, real), real) for part in ("complex.re", "complex.im")]
+        return b.binary("arith.ori", *infinite, "i1")
+
+    return l.function.generic([(value, identity(value.rank))], value.shape, "i1", body)
 
 
 @complex_rule("sgn")

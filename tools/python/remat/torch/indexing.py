@@ -11,6 +11,7 @@ from ..mlir import broadcast_map, identity
 from .pointwise import Scalars
 from .rules import rule
 from .shapes import check_addressed, wrap
+from .strides import inverse
 from .types import convert, element_of, highest, lowest, working
 
 
@@ -230,9 +231,13 @@ def _index_select(l, node, a, dim, index):
 def _scatter_inputs(l, a, dim, index, source, dtype):
     """Index and update as inputs of a loop over all of the index, and the places that they go to."""
     value, index_value = l.value(a), l.value(index)
+    extents = (1,) * value.rank if index_value.rank == 0 else index_value.shape[:value.rank]
+    index_value = l.function.reshape(index_value, extents)  # One element may be a number or a row.
     sizes = index_value.shape
     if l.is_tensor(source):
         update = l.converted(source, dtype)
+        if 0 in (update.rank, value.rank):
+            update = l.function.reshape(update, (1,) * value.rank)
         if update.shape != sizes:
             update = l.function.slice(update, [0] * len(sizes), sizes, [1] * len(sizes))
     else:
@@ -389,13 +394,15 @@ def _index_copy(l, node, a, dim, index, source):
 @rule("as_strided_scatter")
 def _as_strided_scatter(l, node, a, source, size, stride, offset=None):
     fake, value = l.fake(a), l.value(a)
-    check_addressed(l, fake)
+    order = check_addressed(l, fake)
+    value = l.function.transpose(value, order) if order else value
+    back = (lambda v: l.function.transpose(v, inverse(order))) if order else (lambda v: v)
     part = l.converted(source, l.dtype(a))
     expected, dense = 1, not offset
     for extent, step in zip(reversed(size), reversed(stride)):
         dense, expected = dense and (extent == 1 or step == expected), expected * extent
     if dense and expected == fake.numel():
-        return l.function.reshape(part, value.shape)
+        return back(l.function.reshape(part, value.shape))
 
     def places(b, points, names):
         place = b.constant(offset or 0, "index")
@@ -406,4 +413,4 @@ def _as_strided_scatter(l, node, a, source, size, stride, offset=None):
 
     flat = l.function.reshape(value, (fake.numel(),))
     whole = ["d%d" % i for i in range(part.rank)]
-    return l.function.reshape(_put(l, flat, [(part, whole)], part.shape, places), value.shape)
+    return back(l.function.reshape(_put(l, flat, [(part, whole)], part.shape, places), value.shape))

@@ -12,6 +12,7 @@ import warnings
 import torch
 
 from ..errors import ExportError
+from .bits import bits
 from .choices import choices
 from .custom import custom_operations, located
 from .decompositions import more_decompositions
@@ -46,7 +47,7 @@ def decompositions():
                 if name not in RULES and name not in FORMULAS:
                     _table[op] = function
         for table in (linear_algebra(), more_decompositions(), choices(), special_functions(), recurrent_cells(),
-                      quantized(), fast_paths(), draws(), segments(), own_decompositions()):
+                      quantized(), fast_paths(), draws(), segments(), bits(), own_decompositions()):
             _table.update((op, located(op, function)) for op, function in table.items())
     # Libraries may have been imported since.
     return {**custom_operations(), **_table, **grouped_products()}
@@ -347,10 +348,11 @@ class Program:
     of the program it is, or None if it is none; `numbers` are outputs that are no tensors. Placeholders whose elements
     all are one number, by `known_tangents`, are no arguments. `gradients` and `updates` are names of arguments by the
     numbers of outputs, as `Lowering.finish` takes them. Of the first `ordered` outputs, results have their elements in
-    the order of the graph's, so their dimensions in that of `orders`, by numbers of results, if it is not as usual."""
+    the order of the graph's, so their dimensions in that of `orders`, by numbers of results, if it is not as usual. Outputs whose numbers are
+    in `left_out` are no results."""
 
     def __init__(self, graph_module, names=None, result_names=None, known_tangents=None, gradients=None, updates=None,
-                 ordered=0):
+                 ordered=0, left_out=()):
         inline_branches(graph_module)
         graph = graph_module.graph
         numbers = set(substitute_numbers(graph))
@@ -380,9 +382,9 @@ class Program:
             elif node.op == "output":
                 flat = torch.utils._pytree.tree_leaves(node.args[0], is_leaf=lambda x: x is None)
                 for number, output in enumerate(flat):
-                    if output is None or isinstance(output, (int, float)):
+                    if output is None or isinstance(output, (int, float)) or number in left_out:
                         self.outputs.append(None)
-                        if output is not None:
+                        if isinstance(output, (int, float)):
                             self.numbers[number] = output
                         continue
                     if not isinstance(output, torch.fx.Node):
@@ -391,6 +393,7 @@ class Program:
                     order = dense_order(output.meta["val"]) if number < ordered else None
                     if order:
                         self.orders[self.outputs[number]] = order
+                        lowering.locate(output)  # In the call that makes it.
                     value = lowering.value(output)
                     results.append(lowering.function.transpose(value, order) if order else value)
                     given_names.append((result_names or {}).get(number))

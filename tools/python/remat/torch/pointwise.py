@@ -293,21 +293,30 @@ def _fmin(s, a, b):
     return s.op("arith.minnumf", a, b) if s.floats else s.minimum(a, b)
 
 
+def _bound(s, bound):
+    """A number beyond what an integer type has is the last one that it has."""
+    number = s.numbers.get(bound)
+    if s.floats or s.dtype == torch.bool or number is None:
+        return bound
+    info = torch.iinfo(s.dtype)
+    return bound if info.min <= number <= info.max else s.const(min(max(number, info.min), info.max))
+
+
 @formula("clamp")
 def _clamp(s, a, low=None, high=None):
     if low is not None:
-        a = s.maximum(a, low)
-    return a if high is None else s.minimum(a, high)
+        a = s.maximum(a, _bound(s, low))
+    return a if high is None else s.minimum(a, _bound(s, high))
 
 
 @formula("clamp_min")
 def _clamp_min(s, a, low):
-    return s.maximum(a, low)
+    return s.maximum(a, _bound(s, low))
 
 
 @formula("clamp_max")
 def _clamp_max(s, a, high):
-    return s.minimum(a, high)
+    return s.minimum(a, _bound(s, high))
 
 
 def _power(s, a, exponent):

@@ -34,7 +34,8 @@ def reduce(l, a, dims, dtype, initial, combine, keepdim_shape):
     else:
         result = l.function.generic(
             [(value, identity(value.rank))], shape, element,
-            lambda b, x, acc: combine(Scalars(b, dtype), acc, convert(b, x, source, dtype)),
+            # An imaginary part is discarded where the program asks for another type.
+            lambda b, x, acc: combine(Scalars(b, dtype), acc, convert(b, x, source, dtype, l.node.kwargs.get("dtype"))),
             loops=value.rank, reductions=dims, out_map=["d%d" % i for i in kept], init=init)
     return l.function.reshape(result, keepdim_shape)
 

@@ -8,6 +8,7 @@ import torch
 from ..mlir import broadcast_map, identity
 from .pointwise import lower_pointwise, lower_power
 from .rules import rule
+from .strides import dense_order
 from .types import convert, element_of, is_float
 
 
@@ -15,7 +16,8 @@ def wrap(dim, rank):
     return dim + rank if dim < 0 else dim
 
 
-@rule("alias", "detach", "clone", "lift_fresh_copy", "lift_fresh", "view_of", "contiguous", "positive")
+@rule("alias", "detach", "clone", "lift_fresh_copy", "lift_fresh", "view_of", "contiguous", "positive",
+      "copy_strided")
 def _same(l, node, a, *_, **__):
     return l.value(a)
 
@@ -34,18 +36,6 @@ def _copy(l, node, a, source, *_):
 @rule("view", "reshape", "_unsafe_view", "_reshape_alias", "squeeze", "unsqueeze", "squeeze_copy", "flatten")
 def _view(l, node, a, *_, **__):
     return l.function.reshape(l.value(a), l.result()[0])
-
-
-@rule("view.dtype", "view_dtype")
-def _view_dtype(l, node, a, dtype):
-    source, target = element_of(l.dtype(a)), element_of(dtype)
-    if source == target:
-        return l.value(a)
-    if l.dtype(a).itemsize != dtype.itemsize or "i1" in (source, target):
-        l.refuse("reading bits of %s as %s is not supported" % (l.dtype(a), dtype))
-    value = l.value(a)
-    return l.function.generic([(value, identity(value.rank))], value.shape, target,
-                              lambda b, x: b.cast("arith.bitcast", x, source, target))
 
 
 @rule("permute")
@@ -244,15 +234,20 @@ def _select_scatter(l, node, a, source, dim, index):
 
 
 def check_addressed(l, fake):
-    """Strides and offsets count elements of the memory, which must be those of the tensor."""
-    if not fake.is_contiguous() or fake.untyped_storage().nbytes() != fake.numel() * fake.element_size():
-        l.refuse("elements of a tensor that is not dense, or is a part of another one, cannot be addressed")
+    """Strides and offsets count elements of the memory, which must be those of the tensor. Returns the order of its
+    dimensions there, or None if it is the usual one."""
+    order = dense_order(fake)
+    if order is None and not fake.is_contiguous() or \
+            fake.untyped_storage().nbytes() != fake.numel() * fake.element_size():
+        l.refuse("elements of a tensor that is not dense, or is a part of another one, are not supported")
+    return order
 
 
 @rule("as_strided")
 def _as_strided(l, node, a, size, stride, offset=None):
     fake, value, shape = l.fake(a), l.value(a), l.result()[0]
-    check_addressed(l, fake)
+    order = check_addressed(l, fake)
+    value = l.function.transpose(value, order) if order else value
     flat = l.function.reshape(value, (fake.numel(),))
 
     def body(b):

@@ -273,6 +273,14 @@ def along_axes(l, value, matrices, dtype):
     for i, matrix in enumerate(matrices):
         dim = first + i
         new = len(matrix)
+        parts = _equal_parts(matrix)
+        if parts:
+            value = _means_of_parts(l, value, dim, *parts, dtype)
+            continue
+        repeated = _equal_parts(_transposed(matrix))
+        if repeated:
+            value = _repeated(l, value, dim, *repeated, dtype)
+            continue
         loops = identity(value.rank)
         k = "d%d" % value.rank
         reads = list(loops)
@@ -284,6 +292,42 @@ def along_axes(l, value, matrices, dtype):
 
 def _transposed(matrix):
     return [list(row) for row in zip(*matrix)]
+
+
+def _equal_parts(matrix):
+    """If each row has one number everywhere in a part of its own, of as many places as all others: how many they are,
+    and the number. Without products with zeros, what is not finite stays where it is."""
+    size, rest = divmod(len(matrix[0]), len(matrix))
+    if rest or not size:
+        return None
+    number = matrix[0][0]
+    expected = [[number if i // size == o else 0.0 for i in range(len(row))] for o, row in enumerate(matrix)]
+    return (size, number) if matrix == expected else None
+
+
+def _scaled(l, value, number, dtype):
+    if number == 1.0:
+        return value
+    return l.function.generic([(value, identity(value.rank))], value.shape, value.element,
+                              lambda b, x: Scalars(b, dtype).mul(x, Scalars(b, dtype).const(number)))
+
+
+def _means_of_parts(l, value, dim, size, number, dtype):
+    f, shape = l.function, value.shape[:dim] + (value.shape[dim] // size,) + value.shape[dim + 1:]
+    if size > 1:
+        value = f.reshape(value, shape[:dim + 1] + (size,) + shape[dim + 1:])
+        loops = identity(value.rank)
+        value = f.generic([(value, loops)], shape, value.element, lambda b, x, total: Scalars(b, dtype).add(total, x),
+                          loops=value.rank, reductions={dim + 1}, out_map=loops[:dim + 1] + loops[dim + 2:],
+                          init=f.constant(0, shape, value.element))
+    return _scaled(l, value, number, dtype)
+
+
+def _repeated(l, value, dim, size, number, dtype):
+    f, value = l.function, _scaled(l, value, number, dtype)
+    shape, loops = value.shape[:dim + 1] + (size,) + value.shape[dim + 1:], identity(value.rank + 1)
+    value = f.generic([(value, loops[:dim + 1] + loops[dim + 2:])], shape, value.element, lambda b, x: x)
+    return f.reshape(value, shape[:dim] + (shape[dim] * size,) + shape[dim + 2:])
 
 
 def _adaptive_matrix(old, new):
