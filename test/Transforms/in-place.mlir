@@ -245,3 +245,35 @@ remat.graph @parts(%x: tensor<64xf32>) -> tensor<1xf32> {
   %2 = remat.task 2 @end(%1#0, %1#1) : (tensor<64xf32>, tensor<64xf32>) -> tensor<1xf32>
   remat.return %2 : tensor<1xf32>
 }
+
+// -----
+
+// What is only checked of an operand may be read after the write: the number of
+// a place of which there is one says nothing more.
+
+#id = affine_map<(d0) -> (d0)>
+
+func.func private @make() -> tensor<32xi64> attributes {remat.kernel} {
+  %0 = tensor.empty() : tensor<32xi64>
+  return %0 : tensor<32xi64>
+}
+func.func private @gather(%a: tensor<32xi64>, %b: tensor<32x1xi64>) -> tensor<32xi64> attributes {remat.kernel} {
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<32xi64>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<32xi64>) outs(%e : tensor<32xi64>) {
+  ^bb0(%i: i64, %o: i64):
+    %row = linalg.index 0 : index
+    %number = arith.index_cast %i : i64 to index
+    %place = remat.check_index %number, %c1 : index
+    %r = tensor.extract %b[%row, %place] : tensor<32x1xi64>
+    linalg.yield %r : i64
+  } -> tensor<32xi64>
+  return %0 : tensor<32xi64>
+}
+// CHECK-LABEL: remat.graph @step
+remat.graph @step(%x: tensor<32x1xi64>) -> tensor<32xi64> {
+  %0 = remat.task 0 @make() : () -> tensor<32xi64>
+  // CHECK: remat.task 1 @gather(%{{.*}}, %{{.*}}) at [result 0]
+  %1 = remat.task 1 @gather(%0, %x) : (tensor<32xi64>, tensor<32x1xi64>) -> tensor<32xi64>
+  remat.return %1 : tensor<32xi64>
+}

@@ -135,6 +135,17 @@ static SmallVector<Value> findConditions(linalg::GenericOp op) {
   return SmallVector<Value>(conditions.getArrayRef());
 }
 
+/// Whether a check may read what `makings` has. The number of a place of which
+/// there is one does no more than that: code may find it after the write.
+static bool isChecked(linalg::GenericOp op, Makings &makings) {
+  return llvm::any_of(op.getBody()->without_terminator(), [&](Operation &inner) {
+    return (isa<CheckIndexOp>(inner) || !isMemoryEffectFree(&inner)) &&
+           llvm::any_of(inner.getOperands(), [&](Value operand) {
+             return makings.contain(operand);
+           });
+  });
+}
+
 /// Whether the element of result `number` is written when that of `operand` has
 /// been read for all results, and by all of the kernel. Code for one that is
 /// not made of it, where a condition is the same for all elements, may write
@@ -160,6 +171,7 @@ static bool isWrittenLast(linalg::GenericOp op, unsigned number,
         return false;
       isShared |= mayRead.contain(results[other]);
     }
+    isShared |= isChecked(op, mayRead);
     bool isMade = Makings(op.getBody(), element, /*always=*/isShared, choices)
                       .contain(results[number]);
     if (!isMade && isShared)
