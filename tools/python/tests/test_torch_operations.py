@@ -481,6 +481,24 @@ class ExactTest(unittest.TestCase):
             self.check(lambda x: (F.pad(x, (1, 2)).prod(), F.pad(x, (1, 2)).prod(0), (x * 0).sum(0)),
                        torch.zeros(0, 3, dtype=dtype))
 
+    def test_numbers_of_one_place(self):
+        """Of sorted rows of one element. They are checked, and nothing else is made of them."""
+        def function(x):
+            y = x.index_copy(1, torch.tensor([0, 1]), x[:, 1:] + 1)
+            return y, torch.sort(y, dim=-1, stable=True)[0]
+
+        self.check(function, torch.ones(2, 3, 1, dtype=torch.int64))
+
+    def test_sums_of_booleans(self):
+        x, index = torch.tensor([True, True, False, False]), torch.tensor([0, 1, 1, 1])
+        source = torch.tensor([True, True, True, False])
+        self.check(lambda x: x.scatter_add(0, index, source), x)
+        self.check(lambda x: x.index_add(0, index, source), x)
+        self.check(lambda x: x.index_put((index,), source, accumulate=True), x)
+
+    def test_digamma_of_zero(self):
+        self.check(lambda x: torch.digamma(x), torch.tensor([0.0, -0.0]))
+
     def test_what_is_not_finite_stays_where_it_is(self):
         x = torch.arange(24.0).view(1, 4, 6)
         x[0, 1, 1], x[0, 3, 5] = math.inf, math.nan

@@ -87,7 +87,7 @@ def _index_put(l, node, a, indices, values, accumulate=False):
     values = l.converted(values, dtype)
     inputs = selection.inputs + [(values, broadcast_map(values.shape, selection.shape))]
     if accumulate:
-        return l.function.scatter(inputs, selection.shape, l.value(a), lambda b, points, names: (
+        return _added(l, inputs, selection.shape, l.value(a), lambda b, points, names: (
             selection.places(b, points, names[:-1]), names[-1]))
     return _put(l, l.value(a), inputs, selection.shape, lambda b, points, names: selection.places(
         b, points, names[:-1]))
@@ -228,6 +228,15 @@ def _index_select(l, node, a, dim, index):
                               _gather_body(l, value, dim, index.element))
 
 
+def _added(l, inputs, sizes, value, body):
+    """A scatter that adds. Of booleans, that is whether any of them is true."""
+    if value.element != "i1":
+        return l.function.scatter(inputs, sizes, value, body)
+    wide = lambda v: l.convert(v, torch.bool, torch.int64)
+    inputs = inputs[:-1] + [(wide(inputs[-1][0]), inputs[-1][1])]
+    return l.convert(l.function.scatter(inputs, sizes, wide(value), body), torch.int64, torch.bool)
+
+
 def _scatter_inputs(l, a, dim, index, source, dtype):
     """Index and update as inputs of a loop over all of the index, and the places that they go to."""
     value, index_value = l.value(a), l.value(index)
@@ -259,8 +268,7 @@ def _scatter_add(l, node, a, dim, index, source):
     if 0 in l.value(index).shape:
         return l.value(a)
     inputs, sizes, places = _scatter_inputs(l, a, wrap(dim, max(len(shape), 1)), index, source, dtype)
-    return l.function.scatter(inputs, sizes, l.value(a), lambda b, points, names: (
-        places(b, points, names), names[1]))
+    return _added(l, inputs, sizes, l.value(a), lambda b, points, names: (places(b, points, names), names[1]))
 
 
 @rule("scatter")
@@ -369,7 +377,7 @@ def _index_add(l, node, a, dim, index, source, alpha=1):
         out[dim] = to_place(b, names[0], index.element, base.shape[dim])
         return out, names[1] if alpha == 1 else s.mul(names[1], s.const(alpha))
 
-    total = l.function.scatter([(index, ["d%d" % dim]), (source, identity(source.rank))], source.shape, base, body)
+    total = _added(l, [(index, ["d%d" % dim]), (source, identity(source.rank))], source.shape, base, body)
     return l.function.reshape(total, shape)
 
 
