@@ -414,6 +414,18 @@ class TypeTest(unittest.TestCase):
             self.check(divide, jnp.array([5, low, low, 0, high, 7], dtype),
                        jnp.array([0, minus, 0, 0, minus, 2], dtype))
 
+    def test_weak_results(self):
+        """Results whose types give way to others do so as JAX's, outside of jit and inside."""
+        def function(x):
+            return x * 2, jnp.where(x > 0, 2.0, 1.0), 3.0
+
+        x = jnp.ones(3, jnp.float32)
+        expected = [r.weak_type for r in jax.jit(function)(x)]
+        step = rj.compile(function, differentiate=False)
+        self.assertEqual(expected, [False, True, True])
+        for results in (step(x), jax.jit(lambda x: step(x))(x)):
+            self.assertEqual([r.weak_type for r in results], expected)
+
     def test_unsigned_results_and_keys(self):
         self.check(lambda x: (x + 100, x.astype("uint16"), x > 3), jnp.array([100, 0], "uint8"))
         for key in (jax.random.key(3), jax.random.PRNGKey(3)):

@@ -138,12 +138,13 @@ static SmallVector<Value> findConditions(linalg::GenericOp op) {
 /// Whether a check may read what `makings` has. The number of a place of which
 /// there is one does no more than that: code may find it after the write.
 static bool isChecked(linalg::GenericOp op, Makings &makings) {
-  return llvm::any_of(op.getBody()->without_terminator(), [&](Operation &inner) {
-    return (isa<CheckIndexOp>(inner) || !isMemoryEffectFree(&inner)) &&
-           llvm::any_of(inner.getOperands(), [&](Value operand) {
-             return makings.contain(operand);
-           });
-  });
+  return llvm::any_of(
+      op.getBody()->without_terminator(), [&](Operation &inner) {
+        return (isa<CheckIndexOp>(inner) || !isMemoryEffectFree(&inner)) &&
+               llvm::any_of(inner.getOperands(), [&](Value operand) {
+                 return makings.contain(operand);
+               });
+      });
 }
 
 /// Whether the element of result `number` is written when that of `operand` has

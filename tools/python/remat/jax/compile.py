@@ -148,7 +148,13 @@ def _bind(step, leaves):
     exported = step.exported
     arrays = [leaves[a.leaf] if a.leaf is not None else jax.numpy.asarray(exported.weights[a.name])
               for a in exported.arguments]
-    return primitive.bind(*arrays, step=step.step, dtypes=tuple(map(_stored, exported.result_dtypes)))
+    results = primitive.bind(*arrays, step=step.step, dtypes=tuple(map(_stored, exported.result_dtypes)))
+    return [_weak(result) if is_weak else result for result, is_weak in zip(results, exported.results_are_weak)]
+
+
+def _weak(result):
+    """A result whose type gives way to those of others, as that of a number of Python does."""
+    return jax.lax.convert_element_type_p.bind(result, new_dtype=result.dtype, weak_type=True, sharding=None)
 
 
 def _kind(leaf):

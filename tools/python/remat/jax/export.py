@@ -109,6 +109,7 @@ def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate
     exported.donated.update(arguments[number].name for number in donations)
     exported.tree = jax.tree_util.tree_structure(shapes)
     exported.result_dtypes = [leaf.dtype for leaf in jax.tree_util.tree_leaves(shapes)]
+    exported.results_are_weak = [getattr(aval, "weak_type", False) for aval in closed.out_avals]
     return exported
 
 
