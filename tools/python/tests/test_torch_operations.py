@@ -463,6 +463,11 @@ class ExactTest(unittest.TestCase):
                 sum(r.sum() for r in expected).backward()
                 torch.testing.assert_close(gradient, x.grad)
 
+        # No view, though there is nothing to compute.
+        x = torch.randn(2, 1, 3)
+        self.assertNotEqual(self.run_compiled(
+            lambda x: torch.cummax(x.transpose(0, 2), 1)[0], x).data_ptr(), x.data_ptr())
+
     def test_ordered_results_of_the_forward_call(self):
         """One that no gradient comes to is made by the forward call, in the order that it has in PyTorch."""
         def function(x):

@@ -17,7 +17,7 @@ from ..arrays import Array
 from ..errors import ArgumentError, Error, RunError
 from ..mlir import dtype_of
 from ..step import State, compile_module
-from .aliases import views_of_inputs
+from .aliases import results_in_inputs, views_of_inputs
 from .higher_order import call_functions
 from .joint import (Program, decompositions, mutated_inputs, shapes_that_are_known, specialize, traceable_kernels,
                     warn_of_reentrant_checkpoints)
@@ -163,11 +163,12 @@ class Inference:
 
     _boxed_call = True
 
-    def __init__(self, graph_module, options):
+    def __init__(self, graph_module, options, shared=()):
         output = next(n for n in graph_module.graph.nodes if n.op == "output")
         self.outputs = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
         self.dtypes = _result_dtypes(self.outputs)
-        self.views = views_of_inputs(graph_module.graph, len(self.outputs), mutated_inputs(graph_module.graph))
+        self.views = views_of_inputs(graph_module.graph, len(self.outputs), mutated_inputs(graph_module.graph),
+                                     shared)
         placeholders = [n for n in graph_module.graph.nodes if n.op == "placeholder"]
         self.view_inputs = {number: placeholders.index(view.placeholder) for number, view in self.views.items()}
         program = Program(graph_module, ordered=len(self.outputs), left_out=self.views)
@@ -190,12 +191,12 @@ class Training:
     """A joint graph. The forward call hands on what the backward call needs: the buffer of the state, and arguments and
     results that are read again."""
 
-    def __init__(self, joint, forward_count, options):
+    def __init__(self, joint, forward_count, options, shared=()):
         output = next(n for n in joint.graph.nodes if n.op == "output")
         flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
         self.dtypes = _result_dtypes(flat)
         placement = placement_of(joint)
-        self.views = views_of_inputs(joint.graph, forward_count, mutated_inputs(joint.graph))
+        self.views = views_of_inputs(joint.graph, forward_count, mutated_inputs(joint.graph), shared)
         program = Program(joint, ordered=forward_count, left_out=self.views)
         self.torch_step = TorchStep(program, options, placement)
         compiled_steps.append(self.torch_step.step)
@@ -515,10 +516,11 @@ def compile_graph(graph_module, inputs, options=None):
     specialize(inputs)
     warn_of_reentrant_checkpoints(graph_module)
     call_functions(graph_module)
+    shared = results_in_inputs(graph_module)
     keep_strides(graph_module)
 
     def partition(joint, _, *, num_fwd_outputs, **kwargs):
-        training = Training(joint, num_fwd_outputs, options)
+        training = Training(joint, num_fwd_outputs, options, shared)
         return split(joint, num_fwd_outputs, training)
 
     def run_forward(module, _):
@@ -528,7 +530,7 @@ def compile_graph(graph_module, inputs, options=None):
         return BackwardRun(module)
 
     def inference(module, _):
-        return Inference(module, options)
+        return Inference(module, options, shared)
 
     with traceable_kernels(), shapes_that_are_known(graph_module):
         return aot_autograd(fw_compiler=run_forward, bw_compiler=run_backward, inference_compiler=inference,
