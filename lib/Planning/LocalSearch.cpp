@@ -444,7 +444,8 @@ Plan LocalSearch::descendFurther(int64_t lowest, double share) {
     } else {
       timeline.rollback();
       budget = before;
-      step -= step / 3;
+      // A step of one or two bytes has no third.
+      step -= std::max<int64_t>(1, step / 3);
       rounds += rounds / 3;
     }
     anneal(rounds, 0);

@@ -38,6 +38,8 @@ public:
   }
   /// Whether the search ended where even one without a plan has to.
   bool isOverdrawn() { return work.overdrawn(); }
+  /// The share of the effort, or of the time, that is done.
+  double getSpent() const { return work.getSpent(); }
   bool mayReorder() const { return graph.mayReorder(); }
   int64_t time() const { return bestTime; }
   /// When the best plan was found.

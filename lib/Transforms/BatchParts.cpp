@@ -53,6 +53,34 @@ remat::findBatchFunction(ModuleOp module, StringRef name, int64_t parts) {
   return function;
 }
 
+static bool isDifferentiable(Type type) {
+  return isa<FloatType, ComplexType>(getElementTypeOrSelf(type));
+}
+
+FailureOr<DenseSet<int64_t>>
+BatchParts::findDifferentiated(ArrayRef<int64_t> wrt) {
+  DenseSet<int64_t> numbers;
+  int64_t count = function.getNumArguments();
+  for (int64_t number : wrt) {
+    if (number < 0 || number >= count)
+      return function.emitOpError("has ")
+             << count << " arguments, cannot differentiate with respect to #"
+             << number;
+    Type type = function.getArgumentTypes()[number];
+    if (!isDifferentiable(type))
+      return function.emitOpError("argument #")
+             << number << " has type " << type
+             << ", expected floating-point or complex elements to "
+                "differentiate with respect to";
+    numbers.insert(number);
+  }
+  if (wrt.empty())
+    for (BlockArgument argument : function.getArguments())
+      if (isDifferentiable(argument.getType()))
+        numbers.insert(argument.getArgNumber());
+  return numbers;
+}
+
 LogicalResult BatchParts::findBatch(const DenseSet<int64_t> &differentiated) {
   auto getRows = [&](int64_t number) -> std::optional<int64_t> {
     auto type = cast<RankedTensorType>(function.getArgumentTypes()[number]);

@@ -44,6 +44,10 @@ public:
       : function(function), parts(parts), batch(batch.begin(), batch.end()),
         loc(function.getLoc()) {}
 
+  /// The numbers of the arguments by which the function is differentiated:
+  /// those in `wrt`, or all that can be if there are none.
+  llvm::FailureOr<llvm::DenseSet<int64_t>>
+  findDifferentiated(llvm::ArrayRef<int64_t> wrt);
   /// Finds out what belongs to the batch, where that is not given: arguments
   /// whose numbers are not in `differentiated`.
   llvm::LogicalResult findBatch(const llvm::DenseSet<int64_t> &differentiated);

@@ -241,18 +241,11 @@ LayerBytes LayerLoops::measure() {
 }
 
 LogicalResult LayerLoops::findLayers(bool explains) {
-  for (int64_t number : wrt)
-    weights.insert(number);
-  if (wrt.empty())
-    for (BlockArgument argument : function.getArguments())
-      if (isa<FloatType, ComplexType>(getElementTypeOrSelf(argument.getType())))
-        weights.insert(argument.getArgNumber());
-  DenseSet<int64_t> differentiated;
-  for (unsigned number : weights)
-    differentiated.insert(number);
-  if (failed(findBatch(differentiated)) || failed(classifyResults()) ||
-      failed(checkRepeatable(explains)))
+  FailureOr<DenseSet<int64_t>> differentiated = findDifferentiated(wrt);
+  if (failed(differentiated) || failed(findBatch(*differentiated)) ||
+      failed(classifyResults()) || failed(checkRepeatable(explains)))
     return failure();
+  weights.insert(differentiated->begin(), differentiated->end());
   findWork();
   findWeights();
   cuts = chooseLayerCuts(measure());

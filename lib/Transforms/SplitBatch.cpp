@@ -53,7 +53,7 @@ public:
 
   /// The rows of the batch.
   FailureOr<int64_t> countRows() {
-    if (failed(findBatch(findDifferentiated())))
+    if (failed(findArguments()))
       return failure();
     return BatchParts::rows;
   }
@@ -67,7 +67,7 @@ private:
     bool isCarried = false;
   };
 
-  DenseSet<int64_t> findDifferentiated();
+  LogicalResult findArguments();
   LogicalResult checkRepeatable();
   void makeEarly();
   void findActive();
@@ -80,6 +80,8 @@ private:
 
   BatchRows rows;
   SmallVector<int64_t> wrt;
+  /// The numbers of the arguments by which the function is differentiated.
+  DenseSet<int64_t> differentiated;
   OpBuilder builder;
   /// Depends on what the function is differentiated with respect to.
   DenseSet<Value> active;
@@ -87,15 +89,6 @@ private:
   DenseMap<Value, Value> replaced;
 };
 } // namespace
-
-DenseSet<int64_t> BatchSplitter::findDifferentiated() {
-  DenseSet<int64_t> numbers(wrt.begin(), wrt.end());
-  if (wrt.empty())
-    for (BlockArgument argument : function.getArguments())
-      if (isa<FloatType, ComplexType>(getElementTypeOrSelf(argument.getType())))
-        numbers.insert(argument.getArgNumber());
-  return numbers;
-}
 
 /// The derivative of the loop runs it again.
 LogicalResult BatchSplitter::checkRepeatable() {
@@ -123,8 +116,16 @@ void BatchSplitter::makeEarly() {
     value.replaceAllUsesWith(made.lookup(value));
 }
 
+LogicalResult BatchSplitter::findArguments() {
+  FailureOr<DenseSet<int64_t>> found = findDifferentiated(wrt);
+  if (failed(found))
+    return failure();
+  differentiated = std::move(*found);
+  return findBatch(differentiated);
+}
+
 void BatchSplitter::findActive() {
-  for (int64_t number : findDifferentiated())
+  for (int64_t number : differentiated)
     active.insert(function.getArgument(number));
   for (Operation &op : function.front().without_terminator())
     if (llvm::any_of(getReadValues(&op),
@@ -288,7 +289,7 @@ void BatchSplitter::write(ArrayRef<Output> outputs) {
 }
 
 LogicalResult BatchSplitter::run() {
-  if (failed(findBatch(findDifferentiated())) || failed(rows.follow(batch)) ||
+  if (failed(findArguments()) || failed(rows.follow(batch)) ||
       failed(checkRepeatable()))
     return failure();
   makeEarly();
