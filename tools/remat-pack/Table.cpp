@@ -241,6 +241,10 @@ void pack::writeTable(const Table &table, const planning::Packing &packing,
     os << last << '\n';
   };
   write(table.columns, "offset");
-  for (auto [fields, offset] : zip(table.lines, packing.offsets))
-    write(fields, Twine(offset));
+  for (auto [fields, offset, range] :
+       zip(table.lines, packing.offsets, table.ranges))
+    // What has no bytes is nowhere in the arena; a fixed offset stays.
+    write(fields,
+          Twine(range.bytes == 0 ? std::max<int64_t>(range.fixedOffset, 0)
+                                 : offset));
 }

@@ -83,9 +83,11 @@ void BlockInfo::reorder(ArrayRef<Operation *> order) {
     positions[op] = position++;
 }
 
-void BlockInfo::replace(Operation *old, Operation *op) {
-  positions[op] = positions.at(old);
-  forget(old);
+void BlockInfo::renumber() {
+  positions.clear();
+  unsigned position = 0;
+  for (Operation &op : body)
+    positions[&op] = position++;
 }
 
 void BlockInfo::forget(Operation *op) {

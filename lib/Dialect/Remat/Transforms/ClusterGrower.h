@@ -23,9 +23,8 @@ bool isFloatContraction(mlir::linalg::LinalgOp op);
 class BlockInfo {
 public:
   explicit BlockInfo(mlir::Block &body)
-      : target(getTargetFacts(body.getParentOp())) {
-    for (mlir::Operation &op : body)
-      positions[&op] = positions.size();
+      : body(body), target(getTargetFacts(body.getParentOp())) {
+    renumber();
   }
 
   /// Whether `a` stands before `b`; both are of the block.
@@ -37,8 +36,8 @@ public:
   /// in `order`.
   void reorder(llvm::ArrayRef<mlir::Operation *> order);
 
-  /// `op` now stands where `old` stood, which is going to be erased.
-  void replace(mlir::Operation *old, mlir::Operation *op);
+  /// There are operations in the block that are new.
+  void renumber();
 
   /// `op` is going to be erased.
   void forget(mlir::Operation *op);
@@ -53,6 +52,7 @@ public:
   TargetAttr getTarget() const { return target; }
 
 private:
+  mlir::Block &body;
   TargetAttr target;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
   llvm::DenseMap<mlir::Operation *, bool> eligible;

@@ -91,11 +91,13 @@ void WideContractions::join(BlockInfo &info, MutableArrayRef<Cluster> clusters,
     OpBuilder builder(wide);
     Type element = getElementTypeOrSelf(rounding->getResult(0).getType());
     linalg::ContractOp contraction = createContraction(builder, wide, element);
-    info.replace(wide, contraction);
+    info.forget(wide);
     info.forget(rounding);
     rounding->replaceAllUsesWith(contraction);
     rounding->erase();
     wide->erase();
   }
   divided.clear();
+  // Contractions have zeros to start from, which are new, too.
+  info.renumber();
 }
