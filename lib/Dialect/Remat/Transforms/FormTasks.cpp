@@ -409,6 +409,10 @@ static bool isDemanded(Value value) {
 }
 
 void GraphBuilder::createReturn(func::ReturnOp op) {
+  DenseSet<Value> returned;
+  for (Value value : op.getOperands())
+    if (Value result = mapping.lookupOrNull(value))
+      returned.insert(getViewRoot(result));
   SmallVector<Value> results;
   DenseSet<Value> roots;
   // Results of a derivative come behind those of what is differentiated. So a
@@ -423,13 +427,14 @@ void GraphBuilder::createReturn(func::ReturnOp op) {
     unsigned level = source ? source.getBackwardLevel() : reached;
     reached = std::max(reached, level);
     bool demanded = isDemanded(value);
-    if (!source || !roots.insert(root).second || demanded) {
+    bool isShared = source && hasHiddenSibling(root, returned);
+    if (!source || !roots.insert(root).second || demanded || isShared) {
       SmallVector<Value> operands;
       func::FuncOp kernel = kernels.getOrCreateCopy(value, operands);
       // What is demanded is copied as soon as it is there: a copy in the
       // backward computation would read what is made again.
       OpBuilder::InsertionGuard guard(builder);
-      if (demanded)
+      if (demanded || isShared)
         builder.setInsertionPointAfter(result.getDefiningOp());
       result =
           createTask(op.getLoc(), kernel, operands, {}, demanded ? 0 : level)

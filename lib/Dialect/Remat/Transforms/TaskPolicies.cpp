@@ -125,3 +125,36 @@ ArrayAttr remat::collectNames(Operation *op, ValueRange results) {
   }
   return any ? ArrayAttr::get(op->getContext(), names) : ArrayAttr();
 }
+
+/// Whether a backward task of `level` or above reads `value`, or a task that
+/// runs again for one, since it makes something that is hidden.
+static bool isNeededAgain(Value value, unsigned level,
+                          DenseSet<Operation *> &seen) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isViewOp(user))
+      return isNeededAgain(user->getResult(0), level, seen);
+    auto task = dyn_cast<TaskOp>(user);
+    if (!task || !seen.insert(task).second)
+      return false;
+    if (task.getBackwardLevel() >= level)
+      return true;
+    return llvm::any_of(task->getResults(), [&](OpResult result) {
+      return task.getResultPolicy(result.getResultNumber()) ==
+                 Policy::MustRecompute &&
+             isNeededAgain(result, level, seen);
+    });
+  });
+}
+
+bool remat::hasHiddenSibling(Value root, const DenseSet<Value> &returned) {
+  auto task = cast<TaskOp>(root.getDefiningOp());
+  if (task.getPinned())
+    return false;
+  return llvm::any_of(task->getResults(), [&](OpResult result) {
+    DenseSet<Operation *> seen;
+    return result != root && !returned.contains(result) &&
+           task.getResultPolicy(result.getResultNumber()) ==
+               Policy::MustRecompute &&
+           isNeededAgain(result, task.getPolicyDerivative(), seen);
+  });
+}

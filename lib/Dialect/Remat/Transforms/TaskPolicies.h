@@ -29,6 +29,12 @@ PolicyLevel findPolicyLevel(mlir::Operation *op);
 /// it has none.
 mlir::ArrayAttr collectNames(mlir::Operation *op, mlir::ValueRange results);
 
+/// Whether the task of `root` has to run again for another result, which is
+/// hidden and not in `returned`. What is in a buffer of the caller is never
+/// made again, so `root` cannot be there.
+bool hasHiddenSibling(mlir::Value root,
+                      const llvm::DenseSet<mlir::Value> &returned);
+
 } // namespace remat
 
 #endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_TASKPOLICIES_H
