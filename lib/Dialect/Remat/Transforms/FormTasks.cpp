@@ -398,16 +398,6 @@ LogicalResult GraphBuilder::setLevel() {
   return success();
 }
 
-/// Whether `value` is a result of an operation that is to run again whatever
-/// becomes of it. What is in a buffer of the caller never does.
-static bool isDemanded(Value value) {
-  Operation *producer = getProducer(value);
-  return producer && llvm::any_of(producer->getUsers(), [&](Operation *user) {
-           auto demand = dyn_cast<DemandOp>(user);
-           return demand && getProducer(demand.getValue()) == producer;
-         });
-}
-
 void GraphBuilder::createReturn(func::ReturnOp op) {
   DenseSet<Value> returned;
   for (Value value : op.getOperands())

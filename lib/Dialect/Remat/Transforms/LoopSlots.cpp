@@ -150,6 +150,17 @@ static void nameDecisions(TaskOp task, LoopOp loop,
   }
 }
 
+static bool hasOffloadPolicy(GraphOp body) {
+  return llvm::any_of(body.getOps<TaskOp>(), [](TaskOp task) {
+    return llvm::any_of(task->getResults(), [&](OpResult result) {
+      std::optional<Policy> policy =
+          task.getResultPolicy(result.getResultNumber());
+      return policy == Policy::MustCpuOffload ||
+             policy == Policy::PreferCpuOffload;
+    });
+  });
+}
+
 /// A copy of `body` with an arena that is smaller by `fewer` bytes, or as small
 /// as it can be, and with as much in host memory as `hostBudget`. Levels share
 /// bodies, so each copy is made once.
@@ -162,8 +173,13 @@ LoopSlots::makeSmaller(GraphOp body, int64_t fewer, int64_t hostBudget) {
   symbols.insert(body);
   GraphOp smaller = takePlan(body.clone());
   SymbolTable(module).insert(smaller, Block::iterator(body));
-  options.hostBudget = hostBudget;
-  options.loopLinkBandwidth = hostBudget > 0 ? link->bytesPerSecond : 0;
+  // What a policy sends to the host may be what nothing needs again: there is a
+  // link, and no room.
+  bool asks = hasOffloadPolicy(smaller);
+  options.offload = asks;
+  options.hostBudget = asks ? 0 : hostBudget;
+  options.loopLinkBandwidth =
+      hostBudget > 0 && !asks ? link->bytesPerSecond : 0;
   PlanOptions within = options;
   within.budget = {planning::BudgetRequest::Kind::Smallest};
   int64_t arena = body.getArenaBytes().value_or(0);

@@ -126,6 +126,14 @@ ArrayAttr remat::collectNames(Operation *op, ValueRange results) {
   return any ? ArrayAttr::get(op->getContext(), names) : ArrayAttr();
 }
 
+bool remat::isDemanded(Value value) {
+  Operation *producer = getProducer(value);
+  return producer && llvm::any_of(producer->getUsers(), [&](Operation *user) {
+           auto demand = dyn_cast<DemandOp>(user);
+           return demand && getProducer(demand.getValue()) == producer;
+         });
+}
+
 /// Whether a backward task of `level` or above reads `value`, or a task that
 /// runs again for one, since it makes something that is hidden.
 static bool isNeededAgain(Value value, unsigned level,

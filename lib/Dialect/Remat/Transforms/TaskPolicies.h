@@ -29,6 +29,10 @@ PolicyLevel findPolicyLevel(mlir::Operation *op);
 /// it has none.
 mlir::ArrayAttr collectNames(mlir::Operation *op, mlir::ValueRange results);
 
+/// Whether `value` is a result of an operation that is to run again whatever
+/// becomes of it. What is in a buffer of the caller never does.
+bool isDemanded(mlir::Value value);
+
 /// Whether the task of `root` has to run again for another result, which is
 /// hidden and not in `returned`. What is in a buffer of the caller is never
 /// made again, so `root` cannot be there.
