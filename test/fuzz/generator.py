@@ -16,6 +16,8 @@ NARROW = ("bf16", "f16")  # Their results are compared with those in f64 as clos
 
 
 class Generator(Operations, Movement, Regions, Derivatives):
+    MOST_ARGUMENTS = 9
+
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.program = Program(seed)
@@ -46,7 +48,7 @@ class Generator(Operations, Movement, Regions, Derivatives):
             values = [self.random.randrange(below) for _ in range(count)]
         else:
             values = [self.number() for _ in range(count)]
-        if self.scope.is_top() and len(self.program.args) < 9:
+        if self.scope.is_top() and len(self.program.args) < self.MOST_ARGUMENTS:
             name = self.name("arg")
             self.program.args.append((name, shape, dtype, values))
             self.env[name] = values

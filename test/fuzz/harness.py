@@ -17,6 +17,8 @@ import time
 CRASH_LINES = ("Assertion `", "LLVM ERROR", "UNREACHABLE executed", "AddressSanitizer", "runtime error:")
 CRASH_WORDS = CRASH_LINES + ("PLEASE submit a bug report", "Stack dump:", "double free or corruption")
 ALLOWED = (0, 1, 2, 3)
+# What REMAT_TEST_MCPU may be, as for the tests of lit, and what oneDNN calls its instructions.
+OTHER_CPUS = {"haswell": "AVX2", "x86-64": "SSE41"}
 
 
 def parse_options(description):
@@ -61,6 +63,19 @@ def summarize(text):
     return lines[0].strip()[:300] if lines else ""
 
 
+def choose_cpu(command, environment):
+    """The command for the CPU in REMAT_TEST_MCPU, unless it is for another one or for a GPU; sets what it runs in."""
+    cpu = os.environ.get("REMAT_TEST_MCPU")
+    if not cpu:
+        return command
+    if cpu not in OTHER_CPUS:
+        sys.exit(f"REMAT_TEST_MCPU is '{cpu}', expected one of {', '.join(OTHER_CPUS)}")
+    environment["ONEDNN_MAX_CPU_ISA"] = OTHER_CPUS[cpu]
+    is_other = any(flag.startswith(("--mcpu", "--device", "--target")) for flag in command)
+    compiles = os.path.basename(command[0]) in ("remat-run", "remat-compile")
+    return command + ["--mcpu=" + cpu] * (compiles and not is_other)
+
+
 def run(command, timeout, cwd=None):
     """Runs a tool within limits of time and memory."""
 
@@ -72,6 +87,7 @@ def run(command, timeout, cwd=None):
             resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
 
     environment = dict(os.environ, OMP_WAIT_POLICY="passive", LLVM_DISABLE_SYMBOLIZATION="1")
+    command = choose_cpu(command, environment)
     try:
         # The clock on the wall is for what sleeps; a loaded machine may be slow. Ctrl-C is for the fuzzer alone: a run
         # that it ended would be a finding.

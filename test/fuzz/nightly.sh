@@ -18,7 +18,8 @@ run() { # NAME SECONDS COMMAND...
 }
 rm -f "$keep/failed"
 {
-  run programs $((share / 2)) python3 "$fuzz/programs.py" "$build/bin"
+  run programs $((share / 4)) python3 "$fuzz/programs.py" "$build/bin"
+  run combinations $((share / 4)) python3 "$fuzz/combinations.py" "$build/bin"
   run loops $((share / 4)) python3 "$fuzz/loops.py" "$build/bin"
   run derivatives $((share / 4)) python3 "$fuzz/Inputs/second_order.py" "$build/bin"
 } &
@@ -26,7 +27,8 @@ rm -f "$keep/failed"
   run mutate $((share / 2)) python3 "$fuzz/mutate.py" "$build/bin"
   run planning $((share / 4)) "$build/bin/RematPlanningFuzz"
   run damage $((share / 8)) python3 "$fuzz/damage.py" "$build/bin"
-  run tables $((share / 16)) "$build/bin/RuntimeFuzz"
+  run tables $((share / 32)) "$build/bin/RuntimeFuzz"
+  run packing $((share / 32)) python3 "$fuzz/packing.py" "$build/bin"
   # Where JAX is installed.
   if python3 -c 'import jax' 2>/dev/null; then
     run stablehlo $((share / 32)) python3 "$fuzz/stablehlo.py" "$build/bin" --count=1000000
@@ -35,7 +37,7 @@ rm -f "$keep/failed"
 } &
 wait
 
-for name in programs loops derivatives mutate planning damage tables stablehlo attributes; do
+for name in programs combinations loops derivatives mutate planning damage tables packing stablehlo attributes; do
   if [ -e "$keep/$name.log" ]; then tail -n 1 "$keep/$name.log"; fi
 done
 if [ -e "$keep/failed" ]; then

@@ -34,6 +34,8 @@ class Failure(Exception):
 class Trial:
     """One program with its arguments, cotangents and tangents."""
 
+    legal_refusals = LEGAL_REFUSALS
+
     def __init__(self, program, removed, options, folder, session=None):
         self.program, self.removed, self.options, self.folder = program, removed, options, folder
         self.session = session
@@ -64,7 +66,7 @@ class Trial:
             self.session.count("runs")
         if outcome.problem:
             raise Failure("crash", f"{what}: {outcome.problem}", command)
-        if outcome.status == 3 or any(text in outcome.err for text in LEGAL_REFUSALS):
+        if outcome.status == 3 or any(text in outcome.err for text in self.legal_refusals):
             return None
         if outcome.status:
             errors = [line for line in outcome.err.splitlines() if "error" in line] or [outcome.err]
