@@ -21,7 +21,7 @@ from programs import LEGAL_REFUSALS, PLANNERS, POLICIES, Failure, Trial, report
 # What a combination may ask for and not get, by its message.
 REFUSALS = ("links to cut, expected", "policies are about no operation", "has no place between two operations",
             "excludes", "bytes on the host, and the host budget is", "codec of functions, whose types would",
-            "no loop around both", "returns no gradient, expected", "cannot be narrowed", "has no effect with")
+            "no loop around both", "returns no gradient, expected", "cannot be narrowed", "has no effect with", "is out-of-bounds: 0 >= 0")
 CODECS = ["bf16", "int8", "fp8", "int4"]
 CPUS = ["x86-64", "haswell"]
 
