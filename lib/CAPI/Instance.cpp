@@ -25,9 +25,11 @@ static Expected<int64_t> findSaveAllPeak(Problem problem) {
 }
 
 /// Replaces the limits of the instance where the options have one. The smallest
-/// budget comes with a plan for it.
+/// budget comes with a plan for it, and with all that is known of it if it
+/// bounds the arena.
 static Error setLimits(const PlanOptions &plan, int64_t saveAllPeak,
-                       Instance &instance, std::optional<Plan> &smallest) {
+                       Instance &instance, std::optional<Plan> &smallest,
+                       std::optional<SmallestPlans> &known) {
   Problem &problem = instance.problem;
   problem.freeOrder |= plan.reorder;
   if (plan.hostBudget)
@@ -50,13 +52,17 @@ static Error setLimits(const PlanOptions &plan, int64_t saveAllPeak,
   if (!certificate)
     return certificate.takeError();
   problem.deviceBudget = certificate->smallestFeasible;
-  smallest = std::move(certificate->plan);
-  if (instance.budgetCounts == BudgetCounts::Peak)
+  if (instance.budgetCounts == BudgetCounts::Peak) {
+    smallest = std::move(certificate->plan);
     return Error::success();
-  Expected<Packing> packing = packPlan(problem, *smallest);
-  if (!packing)
-    return packing.takeError();
-  problem.deviceBudget = packing->totalBytes;
+  }
+  Expected<PackedSolution> packed =
+      findSmallestArena(problem, *certificate, plan.solver);
+  if (!packed)
+    return packed.takeError();
+  problem.deviceBudget = packed->packing.totalBytes;
+  smallest = packed->solution.plan;
+  known = {std::move(*certificate), std::move(*packed)};
   return Error::success();
 }
 
@@ -68,12 +74,12 @@ struct Found {
 };
 } // namespace
 
-static Expected<Found> search(const Instance &instance,
-                              const PlanOptions &plan) {
+static Expected<Found> search(const Instance &instance, const PlanOptions &plan,
+                              const SmallestPlans *known) {
   const Problem &problem = instance.problem;
   if (problem.deviceBudget && instance.budgetCounts == BudgetCounts::Arena) {
     Expected<PackedSolution> packed =
-        solveWithinArena(problem, plan.planner, plan.solver);
+        solveWithinArena(problem, plan.planner, plan.solver, known);
     if (!packed)
       return packed.takeError();
     return Found{std::move(packed->solution), packed->packing.totalBytes};
@@ -88,8 +94,9 @@ static Expected<Found> search(const Instance &instance,
 /// none.
 static Expected<Found> findPlan(const Instance &instance,
                                 const PlanOptions &plan,
-                                std::optional<Plan> smallest) {
-  Expected<Found> found = search(instance, plan);
+                                std::optional<Plan> smallest,
+                                const SmallestPlans *known) {
+  Expected<Found> found = search(instance, plan, known);
   if (found)
     return found;
   const std::optional<int64_t> &budget = instance.problem.deviceBudget;
@@ -125,9 +132,11 @@ static Expected<json::Value> planInstance(StringRef text,
   if (!saveAllPeak)
     return saveAllPeak.takeError();
   std::optional<Plan> smallest;
-  if (Error error = setLimits(plan, *saveAllPeak, *instance, smallest))
+  std::optional<SmallestPlans> known;
+  if (Error error = setLimits(plan, *saveAllPeak, *instance, smallest, known))
     return std::move(error);
-  Expected<Found> found = findPlan(*instance, plan, std::move(smallest));
+  Expected<Found> found =
+      findPlan(*instance, plan, std::move(smallest), known ? &*known : nullptr);
   if (!found)
     return found.takeError();
   json::Value schedule = planning::toJson(*instance, found->solution.plan);

@@ -32,10 +32,13 @@ namespace {
 class ArenaPlanner {
 public:
   ArenaPlanner(const Problem &problem, StringRef solver,
-               const SolverOptions &options)
-      : problem(problem), solver(solver), options(options),
+               const SolverOptions &options, const SmallestPlans *known)
+      : problem(problem), solver(solver), options(options), known(known),
         budget(*problem.deviceBudget), reserved(problem.ops.size(), 0),
-        tooLittle(problem.ops.size(), 0) {}
+        tooLittle(problem.ops.size(), 0) {
+    if (known)
+      certificate = std::make_shared<FeasibilityCertificate>(known->lowestPeak);
+  }
 
   Expected<PackedSolution> run();
 
@@ -78,6 +81,7 @@ private:
   const Problem &problem;
   StringRef solver;
   const SolverOptions &options;
+  const SmallestPlans *known;
   Stopwatch watch;
   int64_t budget;
   /// For each op, the room to leave free while it runs, and what was not
@@ -328,34 +332,38 @@ Error ArenaPlanner::certify() {
   return Error::success();
 }
 
-/// The plan with the lowest peak that the heuristics reach, packed in the same
-/// way for every budget: without a clock, what holds one budget holds all
-/// larger ones.
+/// The plan with the smallest arena that is known, which is the same for every
+/// budget: without a clock, what holds one budget holds all larger ones.
 Error ArenaPlanner::offerSmallest() {
   if (Error error = certify())
     return error;
-  PackingOptions packing;
-  if (options.timeLimitSeconds)
-    packing.deadline = after(secondsLeft());
-  Expected<Packing> packed = packPlan(problem, certificate->plan, packing);
-  if (!packed)
-    return packed.takeError();
-  certificate->arenaBytes = packed->totalBytes;
-  smallestArena = std::min(smallestArena, packed->totalBytes);
+  std::optional<PackedSolution> smallest;
+  if (known) {
+    smallest = known->smallestArena;
+  } else {
+    SolverOptions rest = options;
+    rest.onProgress = nullptr;
+    if (options.timeLimitSeconds)
+      rest.timeLimitSeconds = secondsLeft();
+    Expected<PackedSolution> found =
+        findSmallestArena(problem, *certificate, rest);
+    if (!found)
+      return found.takeError();
+    smallest = std::move(*found);
+  }
+  int64_t arena = smallest->packing.totalBytes;
+  certificate->arenaBytes = arena;
+  smallestArena = std::min(smallestArena, arena);
   // Other algorithms are asked for what they can do.
-  if (solver != "auto" || packed->totalBytes > budget)
-    return Error::success();
-  Expected<Solution> lowest =
-      evaluatePlan(problem, certificate->plan, "smallest");
-  if (!lowest)
-    return lowest.takeError();
-  take(std::move(*lowest), std::move(*packed));
+  if (solver == "auto" && arena <= budget &&
+      (!best || smallest->solution.time < best->solution.time))
+    take(std::move(smallest->solution), std::move(smallest->packing));
   return Error::success();
 }
 
-/// The best plan; that with the lowest peak if there is none.
+/// The best plan; that with the smallest arena if there is none.
 Expected<PackedSolution> ArenaPlanner::finish() {
-  if (!best)
+  if (!best || known)
     if (Error error = offerSmallest())
       return std::move(error);
   if (!best)
@@ -437,8 +445,9 @@ Expected<PackedSolution> ArenaPlanner::run() {
 
 Expected<PackedSolution> solveWithinArena(const Problem &problem,
                                           StringRef solver,
-                                          const SolverOptions &options) {
-  return ArenaPlanner(problem, solver, options).run();
+                                          const SolverOptions &options,
+                                          const SmallestPlans *known) {
+  return ArenaPlanner(problem, solver, options, known).run();
 }
 
 } // namespace remat::planning

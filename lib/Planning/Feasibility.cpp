@@ -154,8 +154,8 @@ std::string FeasibilityCertificate::describe(const Problem &problem) const {
   if (shown < residents.size())
     os << "  and " << residents.size() - shown << " more\n";
   if (arenaBytes)
-    os << "the copies of this plan are packed into an arena of " << *arenaBytes
-       << " bytes\n";
+    os << "the smallest arena that copies of a plan were packed into has "
+       << *arenaBytes << " bytes\n";
   if (cutShort && lowerBound < smallestFeasible)
     os << "the search for a smaller budget was cut short; more effort may find "
           "one\n";

@@ -45,6 +45,9 @@ public:
 
 private:
   Error addEnds();
+  Expected<FrontierPoint>
+  findSmallest(const FeasibilityCertificate &certificate,
+               const SolverOptions &search) const;
   Error plan(int64_t budget, size_t budgetsLeft);
   Expected<FrontierPoint> solveWithin(int64_t budget,
                                       const SolverOptions &search);
@@ -74,6 +77,25 @@ private:
 };
 } // namespace
 
+/// The plan with the smallest peak, or with the smallest arena.
+Expected<FrontierPoint>
+FrontierSweep::findSmallest(const FeasibilityCertificate &certificate,
+                            const SolverOptions &search) const {
+  if (options.countsArena) {
+    Expected<PackedSolution> packed =
+        findSmallestArena(problem, certificate, search);
+    if (!packed)
+      return packed.takeError();
+    return FrontierPoint{0, std::move(packed->solution),
+                         packed->packing.totalBytes};
+  }
+  Expected<Solution> solution =
+      evaluatePlan(problem, certificate.plan, "smallest");
+  if (!solution)
+    return solution.takeError();
+  return FrontierPoint{0, std::move(*solution)};
+}
+
 /// Save-all, and the plan that shows the smallest feasible budget.
 Error FrontierSweep::addEnds() {
   Expected<Solution> saveAll = solve(problem, "save-all", options.search);
@@ -86,13 +108,11 @@ Error FrontierSweep::addEnds() {
       smallestFeasibleBudget(problem, search);
   if (!certificate)
     return certificate.takeError();
-  Expected<Solution> tightest =
-      evaluatePlan(problem, std::move(certificate->plan), "smallest");
+  Expected<FrontierPoint> tightest = findSmallest(*certificate, search);
   if (!tightest)
     return tightest.takeError();
   // Neither says anything of other plans than that all ops run.
-  if (Error error =
-          add(std::nullopt, {0, std::move(*tightest)}).moveInto(smallest))
+  if (Error error = add(std::nullopt, std::move(*tightest)).moveInto(smallest))
     return error;
   if (Error error =
           add(std::nullopt, {0, std::move(*saveAll)}).moveInto(largest))

@@ -42,6 +42,8 @@ RunAnnealing::RunAnnealing(const Graph &graph, Timeline &timeline,
 
 /// A step above the budget; the fullest where the ones known are not any more.
 StepId RunAnnealing::pickFullStep() {
+  if (judge)
+    return judge->pickStep();
   if (picks++ % RunAnnealingTuning::picksPerCollection == 0) {
     fullSteps.clear();
     timeline.forEachAbove(
@@ -94,6 +96,12 @@ uint32_t RunAnnealing::pickIdleCopy(StepId at) {
 /// allows.
 bool RunAnnealing::finish(const Range &range, double before, double cost,
                           size_t mark, double heat) {
+  if (judge) {
+    bool isKept = judge->accepts(noStep);
+    if (!isKept)
+      timeline.rollback(mark);
+    return isKept;
+  }
   double change =
       reorderer.pressure(range.after, range.before, budget) - before + cost;
   if (change <= -heat * std::log(1 - uniform(generator)))
@@ -215,7 +223,26 @@ bool RunAnnealing::tryMove(double heat) {
   if (timeline.kind(step) != StepKind::Run ||
       (!timeline.isRepeat(step) && !graph.mayReorder()))
     return false;
-  return reorderer.tryMove(step, budget, heat);
+  if (!judge)
+    return reorderer.tryMove(step, budget, heat);
+  size_t mark = timeline.mark();
+  if (!reorderer.tryMove(step, budget, std::numeric_limits<double>::max()))
+    return false;
+  bool isKept = judge->accepts(step);
+  if (!isKept)
+    timeline.rollback(mark);
+  return isKept;
+}
+
+/// A change of any kind. Whether it is made.
+bool RunAnnealing::tryAny(double heat) {
+  unsigned kind = below(3);
+  bool made = kind == 0   ? tryEviction(heat)
+              : kind == 1 ? tryRemoval(heat)
+                          : tryMove(heat);
+  if (made)
+    timeline.commit();
+  return made;
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,6 +256,12 @@ void RunAnnealing::keepIfLower() {
   best = timeline.plan();
 }
 
+void RunAnnealing::tryChange(Judge &newJudge) {
+  judge = &newJudge;
+  tryAny(0);
+  judge = nullptr;
+}
+
 /// One round, from the best plan.
 void RunAnnealing::anneal(int64_t lowest, double share) {
   timeline.load(best);
@@ -240,17 +273,11 @@ void RunAnnealing::anneal(int64_t lowest, double share) {
   for (size_t i = 0; i < moves && least > wanted && !isOver(share); ++i) {
     double left = 1 - double(i) / double(moves);
     double heat = RunAnnealingTuning::heat * left * left;
-    unsigned kind = below(3);
-    bool made = kind == 0   ? tryEviction(heat)
-                : kind == 1 ? tryRemoval(heat)
-                            : tryMove(heat);
+    if (tryAny(heat))
+      keepIfLower();
     // A move looks at the bytes of a part of the steps.
     work.add(RunAnnealingTuning::moveSteps +
              (graph.numOps() + timeline.repeats().size()) / 20);
-    if (!made)
-      continue;
-    timeline.commit();
-    keepIfLower();
   }
 }
 

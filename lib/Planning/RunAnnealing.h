@@ -33,6 +33,22 @@ public:
   /// forms and absorptions stay as they are.
   void lowerPeak(int64_t lowest, double share, size_t patience);
 
+  /// Someone who says which changes are kept instead, by a measure of their
+  /// own.
+  class Judge {
+  public:
+    virtual ~Judge() = default;
+    /// Whether the change just made to the timeline is kept. `moved` is the
+    /// step that moved, or `noStep`.
+    virtual bool accepts(StepId moved) = 0;
+    /// A step where room is wanted.
+    virtual StepId pickStep() = 0;
+  };
+
+  /// Makes one change to the timeline's plan, and takes it back unless `judge`
+  /// accepts it. The change is committed.
+  void tryChange(Judge &judge);
+
 private:
   /// The steps strictly between which a change changes bytes.
   struct Range {
@@ -45,6 +61,7 @@ private:
   void keepIfLower();
   void anneal(int64_t lowest, double share);
   void evict(int64_t lowest);
+  bool tryAny(double heat);
   bool tryMove(double heat);
   bool tryEviction(double heat);
   bool tryRemoval(double heat);
@@ -66,6 +83,8 @@ private:
   /// Values that can be made again.
   std::vector<ValueId> candidates;
 
+  /// Whoever decides instead of the pressure; null if nobody does.
+  Judge *judge = nullptr;
   /// The budget of this round, and steps that were above it not long ago.
   int64_t budget = 0;
   std::vector<StepId> fullSteps;

@@ -233,6 +233,27 @@ struct RunAnnealingTuning {
   static constexpr int64_t coarsest = 64;
 };
 
+/// Annealing of runs and addresses (ArenaAnnealing.cpp).
+struct ArenaAnnealingTuning {
+  /// A round's arena is below the smallest so far by one part in `step`.
+  static constexpr int64_t step = 200;
+  /// Moves of a round, and how many of `mixture` only change addresses.
+  static constexpr size_t moves = 100'000, mixture = 10, addressMoves = 3;
+  /// What a move counts as, besides half of the items: measured.
+  static constexpr uint64_t moveSteps = 40;
+  /// The heat at the beginning of a round: what sticks out by half a percent;
+  /// and while the arena stays as it is.
+  static constexpr double heat = 3e-5, costHeat = 1e-4;
+  /// What all runs are worth as long as the arena counts, and then.
+  static constexpr double lowPrice = 1e-4, highPrice = 3e-2;
+  /// Rounds that get nowhere until it ends.
+  static constexpr size_t patience = 4, costPatience = 2;
+  /// What may be in the way of a new address, at most.
+  static constexpr size_t mostInTheWay = 6;
+  /// Items that are looked at for a step where something sticks out.
+  static constexpr unsigned stepTries = 4;
+};
+
 /// The lowest peak without a search (Greedy.cpp).
 struct DescentTuning {
   /// The budget comes down by 1/coarsest of the peak at first; the part is
@@ -477,6 +498,16 @@ struct ArenaTuning {
   static constexpr double planningShare = 0.8, packingShare = 0.1;
   /// The most work of a packing: a tenth of a second.
   static constexpr int64_t packingWork = 100'000'000;
+  /// Plans for budgets from the smallest one up to its arena that a smallest
+  /// arena may come from, and the share of each.
+  static constexpr unsigned candidates = 4;
+  static constexpr double candidateShare = 0.03;
+  /// Of the time that is left, what packing one of them may take.
+  static constexpr double certificateShare = 0.2;
+  /// How many times the effort annealing takes. Shares up to which each of them
+  /// is annealed, then the best, and then its cost.
+  static constexpr double annealingEffort = 2;
+  static constexpr double startsShare = 0.4, arenaShare = 0.8;
   /// The share that is kept for the plan with the lowest peak.
   static constexpr double lowestShare = 0.15;
   /// What sticks out counts as one part in so many of the budget at least.

@@ -108,26 +108,24 @@ static Error packSolution(std::optional<double> secondsLeft, Outcome &outcome) {
 }
 
 /// A plan whose arena is within the budget. The smallest one asked for is that
-/// of the plan with the smallest peak, or of a faster plan that fits there.
+/// of the plan with the smallest arena, or of a faster plan that fits there.
 static Error findPackedSolution(const PlanOptions &plan,
                                 const SolverOptions &search, Outcome &outcome) {
   Problem &problem = outcome.instance.problem;
+  std::optional<SmallestPlans> known;
   if (outcome.certificate) {
-    const Plan &smallest = outcome.certificate->plan;
-    Expected<Packing> packing =
-        packPlan(problem, smallest, search.timeLimitSeconds);
-    if (!packing)
-      return packing.takeError();
+    Expected<PackedSolution> smallest =
+        findSmallestArena(problem, *outcome.certificate, search);
+    if (!smallest)
+      return smallest.takeError();
     problem.deviceBudget = outcome.smallestFeasible =
-        outcome.certificate->arenaBytes = packing->totalBytes;
-    Expected<Solution> solution = evaluatePlan(problem, smallest, "smallest");
-    if (!solution)
-      return solution.takeError();
-    outcome.solution = std::move(*solution);
-    outcome.packing = std::move(*packing);
+        outcome.certificate->arenaBytes = smallest->packing.totalBytes;
+    outcome.solution = smallest->solution;
+    outcome.packing = smallest->packing;
+    known = {*outcome.certificate, std::move(*smallest)};
   }
-  Expected<PackedSolution> found =
-      solveWithinArena(problem, plan.planner, search);
+  Expected<PackedSolution> found = solveWithinArena(
+      problem, plan.planner, search, known ? &*known : nullptr);
   if (found) {
     outcome.cutShort = found->solution.cutShort;
     outcome.solution = std::move(found->solution);

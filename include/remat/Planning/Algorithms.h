@@ -163,7 +163,8 @@ struct FeasibilityCertificate {
   /// The peak of `plan`, so that a plan for this budget exists.
   int64_t smallestFeasible = 0;
   Plan plan;
-  /// What the copies of `plan` are packed into, where the budget bounds that.
+  /// The smallest arena that is known, where the budget bounds that. Another
+  /// plan may have it.
   std::optional<int64_t> arenaBytes;
   /// No plan has a smaller peak than this. It is what the most demanding op
   /// needs together with the values that cannot leave meanwhile, or what

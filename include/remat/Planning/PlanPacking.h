@@ -33,17 +33,37 @@ struct PackedSolution {
   Packing packing;
 };
 
+/// The plan with the smallest arena that is known, and the fastest of those:
+/// that of `certificate`, which is what `smallestFeasibleBudget` says of the
+/// problem, or one of plans for somewhat larger peaks. Where these do not reach
+/// their peaks, runs and addresses are annealed together, unless the options
+/// forbid to anneal, for about the effort or the time limit. The problem's own
+/// device budget is ignored.
+llvm::Expected<PackedSolution>
+findSmallestArena(const Problem &problem,
+                  const FeasibilityCertificate &certificate,
+                  const SolverOptions &options = {});
+
+/// What is known of the smallest budgets of a problem.
+struct SmallestPlans {
+  FeasibilityCertificate lowestPeak;
+  PackedSolution smallestArena;
+};
+
 /// As `solve`, but the device budget, which is set, bounds the arena: the live
 /// ranges of the plan are packed into it. Where the plan of `solver` does not
 /// fit, other plans are asked for: for smaller budgets, and such that leave
 /// room free where ranges stick out of the budget. The fastest one that fits is
-/// taken, or, of `auto`, the one with the smallest peak if only that fits. Time
-/// limit and effort are for all of it. `SolverOptions::onProgress` hears of
-/// plans that fit. An InfeasibleBudgetError if no plan is found that does, with
-/// the smallest arena that was seen.
+/// taken, or, of `auto`, the one that `findSmallestArena` finds if only that
+/// fits, or if that is faster and is in `known`, where it is not looked for
+/// again. A time limit is for all of it, and so is effort, but for the latter.
+/// `SolverOptions::onProgress` hears of plans that fit. An
+/// InfeasibleBudgetError if no plan is found that does, with the smallest arena
+/// that was seen.
 llvm::Expected<PackedSolution>
 solveWithinArena(const Problem &problem, llvm::StringRef solver,
-                 const SolverOptions &options = {});
+                 const SolverOptions &options = {},
+                 const SmallestPlans *known = nullptr);
 
 } // namespace remat::planning
 
