@@ -123,32 +123,30 @@ TEST(ArenaAnnealing, PlansBecomeFasterWithinTheirArena) {
 }
 
 TEST(SmallestArena, HoldsAllBudgetsThatHoldIt) {
-  for (uint64_t seed : {1}) {
-    Problem problem = layered(seed, 8, 8);
-    SolverOptions options = effort(0.05);
-    FeasibilityCertificate low =
-        cantFail(smallestFeasibleBudget(problem, options));
-    PackedSolution found = cantFail(findSmallestArena(problem, low, options));
-    int64_t arena = found.packing.totalBytes;
-    std::vector<LiveRange> ranges =
-        cantFail(findLiveRanges(problem, found.solution.plan));
-    EXPECT_EQ(findPackingFault(ranges, found.packing), std::nullopt);
-    EXPECT_LE(arena, cantFail(packPlan(problem, low.plan)).totalBytes);
-    for (int64_t budget : {arena, arena + arena / 300}) {
-      problem.deviceBudget = budget;
-      llvm::Expected<PackedSolution> within =
-          solveWithinArena(problem, "auto", options);
-      ASSERT_TRUE(bool(within)) << llvm::toString(within.takeError());
-      EXPECT_LE(within->packing.totalBytes, budget);
-    }
-    // What is known is not looked for again, and no slower plan is taken.
-    problem.deviceBudget = arena;
-    SmallestPlans known{low, found};
-    PackedSolution within =
-        cantFail(solveWithinArena(problem, "auto", options, &known));
-    EXPECT_LE(within.solution.time, found.solution.time);
-    EXPECT_LE(within.packing.totalBytes, arena);
+  Problem problem = layered(/*seed=*/1, 8, 8);
+  SolverOptions options = effort(0.05);
+  FeasibilityCertificate low =
+      cantFail(smallestFeasibleBudget(problem, options));
+  PackedSolution found = cantFail(findSmallestArena(problem, low, options));
+  int64_t arena = found.packing.totalBytes;
+  std::vector<LiveRange> ranges =
+      cantFail(findLiveRanges(problem, found.solution.plan));
+  EXPECT_EQ(findPackingFault(ranges, found.packing), std::nullopt);
+  EXPECT_LE(arena, cantFail(packPlan(problem, low.plan)).totalBytes);
+  for (int64_t budget : {arena, arena + arena / 300}) {
+    problem.deviceBudget = budget;
+    llvm::Expected<PackedSolution> within =
+        solveWithinArena(problem, "auto", options);
+    ASSERT_TRUE(bool(within)) << llvm::toString(within.takeError());
+    EXPECT_LE(within->packing.totalBytes, budget);
   }
+  // What is known is not looked for again, and no slower plan is taken.
+  problem.deviceBudget = arena;
+  SmallestPlans known{low, found};
+  PackedSolution within =
+      cantFail(solveWithinArena(problem, "auto", options, &known));
+  EXPECT_LE(within.solution.time, found.solution.time);
+  EXPECT_LE(within.packing.totalBytes, arena);
 }
 
 TEST(SmallestArena, WithTransfersPlansAreOnlyPacked) {
