@@ -417,7 +417,7 @@ TEST(BudgetSearchTest, TheSearchForTheSmallestEnds) {
 }
 
 /// A number that looks random, but is the same for the same request.
-uint64_t scramble(int64_t bytes, double share, unsigned seed) {
+static uint64_t scramble(int64_t bytes, double share, unsigned seed) {
   return (uint64_t(bytes) * 2654435761u + seed * 40503u +
           uint64_t(share * 100)) *
          6364136223846793005u;
