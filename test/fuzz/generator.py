@@ -140,11 +140,15 @@ class Generator(Operations, Movement, Regions, Derivatives):
                 return
 
     def generate(self):
-        program = self.program
         for _ in range(self.random.randint(1, 3)):
             self.argument([self.random.choice(self.dims) for _ in range(self.random.randint(1, 3))])
         for _ in range(self.random.randint(4, 14)):
             self.statement(3)
+        return self.finish()
+
+    def finish(self):
+        """The program with what it returns; None if there is nothing."""
+        program = self.program
         program.body = self.scope.body
         made = [value for statement in program.body for value in statement.results if value in self.scope.names]
         if not made:

@@ -85,7 +85,6 @@ class Layered(Generator):
         self.add([(name, [])], {source}, lines, lambda env: [[sum((x * x for x in env[source]), 0.0)]])
 
     def generate(self):
-        program = self.program
         for _ in range(self.random.randint(1, 3)):
             self.argument([self.random.choice(self.dims) for _ in range(self.random.randint(1, 3))])
         has_layers = self.random.random() < LAYERS_SHARE
@@ -97,12 +96,5 @@ class Layered(Generator):
             self.statement(2)
         if self.loss:
             self.add_loss()
-        program.body = self.scope.body
-        made = [value for statement in program.body for value in statement.results if value in self.scope.names]
-        if not made:
-            return None
-        program.results = [made[-1]]
-        if len(made) > 1 and self.random.random() < 0.5:
-            program.results.insert(0, self.random.choice(made[:-1]))
-        program.has_loss = self.loss
-        return program
+        self.program.has_loss = self.loss
+        return self.finish()

@@ -15,16 +15,10 @@ using llvm::cantFail;
 
 namespace {
 
-SolverOptions effort(double units) {
-  SolverOptions options;
-  options.effort = units;
-  return options;
-}
-
 /// A plan with a low peak, packed with little work.
 PackedSolution planLow(const Problem &problem) {
   FeasibilityCertificate low =
-      cantFail(smallestFeasibleBudget(problem, effort(0.05)));
+      cantFail(smallestFeasibleBudget(problem, withEffort(0.05)));
   PackingOptions packing;
   packing.maxWork = PackingOptions::briefWork;
   return {cantFail(evaluatePlan(problem, low.plan, "low")),
@@ -42,7 +36,7 @@ std::vector<OpId> firstRuns(const Plan &plan) {
 class Annealing {
 public:
   Annealing(const Problem &problem, double units)
-      : problem(problem), options(effort(units)), graph(problem),
+      : problem(problem), options(withEffort(units)), graph(problem),
         work(options, watch), timeline(graph),
         evictor(graph, timeline, work, options.seed),
         annealing(graph, timeline, evictor, work) {}
@@ -124,7 +118,7 @@ TEST(ArenaAnnealing, PlansBecomeFasterWithinTheirArena) {
 
 TEST(SmallestArena, HoldsAllBudgetsThatHoldIt) {
   Problem problem = layered(/*seed=*/1, 8, 6);
-  SolverOptions options = effort(0.05);
+  SolverOptions options = withEffort(0.05);
   FeasibilityCertificate low =
       cantFail(smallestFeasibleBudget(problem, options));
   PackedSolution found = cantFail(findSmallestArena(problem, low, options));
@@ -154,9 +148,9 @@ TEST(SmallestArena, WithTransfersPlansAreOnlyPacked) {
     for (Value &value : problem.values)
       value.transferBytes = value.bytes;
     FeasibilityCertificate low =
-        cantFail(smallestFeasibleBudget(problem, effort(0.05)));
+        cantFail(smallestFeasibleBudget(problem, withEffort(0.05)));
     PackedSolution found =
-        cantFail(findSmallestArena(problem, low, effort(0.05)));
+        cantFail(findSmallestArena(problem, low, withEffort(0.05)));
     EXPECT_FALSE(bool(verify(problem, found.solution.plan)));
     EXPECT_LE(found.packing.totalBytes,
               cantFail(packPlan(problem, low.plan)).totalBytes);

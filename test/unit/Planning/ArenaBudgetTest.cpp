@@ -12,15 +12,9 @@ using llvm::cantFail;
 
 namespace {
 
-SolverOptions effort(double units) {
-  SolverOptions options;
-  options.effort = units;
-  return options;
-}
-
 /// What the plan that is found for the peak alone is packed into.
 int64_t packPeakPlan(const Problem &problem) {
-  Solution solution = cantFail(solve(problem, "auto", effort(0.05)));
+  Solution solution = cantFail(solve(problem, "auto", withEffort(0.05)));
   PackingOptions packing;
   packing.maxWork = 20'000'000;
   return packLiveRanges(cantFail(findLiveRanges(problem, solution.plan)),
@@ -36,7 +30,7 @@ TEST(ArenaBudget, PlansArePackedIntoTheBudget) {
     for (int percent : {100, 90, 80}) {
       problem.deviceBudget = peak * percent / 100;
       llvm::Expected<PackedSolution> found =
-          solveWithinArena(problem, "auto", effort(0.05));
+          solveWithinArena(problem, "auto", withEffort(0.05));
       if (!found) {
         EXPECT_TRUE(found.errorIsA<InfeasibleBudgetError>());
         llvm::consumeError(found.takeError());
@@ -61,7 +55,7 @@ TEST(ArenaBudget, PlansArePackedIntoTheBudget) {
 
 TEST(ArenaBudget, TheSmallestArenaIsFeasibleForLargerBudgetsToo) {
   Problem problem = randomProblem(5, 40);
-  SolverOptions options = effort(0.05);
+  SolverOptions options = withEffort(0.05);
   FeasibilityCertificate smallest =
       cantFail(smallestFeasibleBudget(problem, options));
   int64_t arena =
@@ -78,7 +72,7 @@ TEST(ArenaBudget, ErrorsNameAnArenaThatIsKnown) {
   Problem problem = randomProblem(5, 40);
   problem.deviceBudget = 1;
   llvm::Expected<PackedSolution> found =
-      solveWithinArena(problem, "auto", effort(0.05));
+      solveWithinArena(problem, "auto", withEffort(0.05));
   ASSERT_FALSE(found);
   int64_t arena = 0;
   llvm::handleAllErrors(found.takeError(),
@@ -87,7 +81,7 @@ TEST(ArenaBudget, ErrorsNameAnArenaThatIsKnown) {
                         });
   ASSERT_GT(arena, 1);
   problem.deviceBudget = arena;
-  EXPECT_TRUE(bool(solveWithinArena(problem, "auto", effort(0.05))));
+  EXPECT_TRUE(bool(solveWithinArena(problem, "auto", withEffort(0.05))));
 }
 
 TEST(ArenaBudget, SamePlanTwice) {
@@ -95,9 +89,9 @@ TEST(ArenaBudget, SamePlanTwice) {
   problem.deviceBudget =
       cantFail(solve(problem, "save-all")).peakBytes * 85 / 100;
   PackedSolution first =
-      cantFail(solveWithinArena(problem, "auto", effort(0.05)));
+      cantFail(solveWithinArena(problem, "auto", withEffort(0.05)));
   PackedSolution second =
-      cantFail(solveWithinArena(problem, "auto", effort(0.05)));
+      cantFail(solveWithinArena(problem, "auto", withEffort(0.05)));
   EXPECT_EQ(first.solution.plan.actions, second.solution.plan.actions);
   EXPECT_EQ(first.packing.offsets, second.packing.offsets);
 }

@@ -31,6 +31,13 @@ inline testing::AssertionResult mentions(const std::string &text,
          << "'" << text << "' does not mention '" << part.str() << "'";
 }
 
+/// Options with so much effort.
+inline SolverOptions withEffort(double units) {
+  SolverOptions options;
+  options.effort = units;
+  return options;
+}
+
 /// What the algorithm itself says. Where no plan fits, `solve` also looks for
 /// the smallest budget, which takes longer than the algorithm and has tests of
 /// its own.

@@ -7,11 +7,8 @@ As fuzz_torch.py does it for PyTorch.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-import argparse
 import random
 import sys
-import traceback
-import warnings
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +16,7 @@ import numpy as np
 from jax import lax
 
 import remat.jax as rj
+from fuzz_driver import describe, run_all
 from fuzz_jax_lines import LINES
 
 jax.config.update("jax_platforms", "cpu")
@@ -139,37 +137,13 @@ def check(seed, budget, show):
         try:
             found = run_compiled()
         except Exception as error:
-            if show:
-                traceback.print_exc()
-            lines = [line for line in str(error).strip().splitlines() if line.strip()]
-            return "%s: %s: %s" % (what, type(error).__name__, " | ".join(lines[:2])[:400]), source
+            return "%s: %s" % (what, describe(error, show)), source, True
         for number, (a, b) in enumerate(zip(jax.tree.leaves(found), jax.tree.leaves(expected))):
             wrong = difference(a, b, "%s[%d]" % (what, number))
             if wrong:
-                return wrong, source
-    return None, source
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--budget")
-    parser.add_argument("--refusals", action="store_true", help="print what is refused, too")
-    parser.add_argument("--show", action="store_true")
-    options = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    findings = refusals = 0
-    for seed in range(options.seed, options.seed + options.count):
-        wrong, source = check(seed, options.budget, options.show)
-        if wrong and "ExportError" in wrong and "supported" in wrong and not options.refusals:
-            refusals += 1
-        elif wrong:
-            findings += 1
-            print("seed %d: %s\n%s" % (seed, wrong, source), flush=True)
-    print("%d functions, %d of them refused, %d findings" % (options.count, refusals, findings))
-    return 1 if findings else 0
+                return wrong, source, True
+    return None, source, True
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all(check, __doc__))

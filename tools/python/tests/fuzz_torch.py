@@ -9,16 +9,14 @@ makes the same function again, and its lines.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-import argparse
 import random
 import sys
-import traceback
-import warnings
 
 import torch
 import torch.nn.functional as F  # noqa: F401, the lines of a function use it
 
 import remat.torch as rt
+from fuzz_driver import describe, run_all
 from fuzz_torch_lines import LINES
 
 SHAPES = [(), (3,), (2, 3), (3, 3), (1, 3), (2, 1), (2, 2, 3), (0, 3), (1,), (2, 3, 1), (4, 2), (2, 3, 2, 2)]
@@ -243,35 +241,9 @@ def try_backend(function, inputs, expected, show, **options):
     try:
         found = run(torch.compile(function, **options), inputs)
     except Exception as error:
-        if show:
-            traceback.print_exc()
-        lines = [line for line in str(error).strip().splitlines() if line.strip()]
-        text = " | ".join(lines[:2])
-        return "%s: %s" % (type(error).__name__, text[:400])
+        return describe(error, show)
     return compare(found, expected)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--budget")
-    parser.add_argument("--refusals", action="store_true", help="print what is refused, too")
-    parser.add_argument("--show", action="store_true")
-    options = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    findings = functions = refusals = 0
-    for seed in range(options.seed, options.seed + options.count):
-        wrong, source, was_compared = check(seed, options.budget, options.show)
-        functions += was_compared
-        if wrong and "ExportError" in wrong and "supported" in wrong and not options.refusals:
-            refusals += 1
-        elif wrong:
-            findings += 1
-            print("seed %d: %s\n%s" % (seed, wrong, source), flush=True)
-    print("%d functions, %d of them refused, %d findings" % (functions, refusals, findings))
-    return 1 if findings else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all(check, __doc__))

@@ -348,8 +348,8 @@ class Program:
     of the program it is, or None if it is none; `numbers` are outputs that are no tensors. Placeholders whose elements
     all are one number, by `known_tangents`, are no arguments. `gradients` and `updates` are names of arguments by the
     numbers of outputs, as `Lowering.finish` takes them. Of the first `ordered` outputs, results have their elements in
-    the order of the graph's, so their dimensions in that of `orders`, by numbers of results, if it is not as usual. Outputs whose numbers are
-    in `left_out` are no results."""
+    the order of the graph's, so their dimensions in that of `orders`, by numbers of results, if it is not as usual.
+    Outputs whose numbers are in `left_out` are no results."""
 
     def __init__(self, graph_module, names=None, result_names=None, known_tangents=None, gradients=None, updates=None,
                  ordered=0, left_out=()):
