@@ -186,6 +186,8 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   }
   pm.addNestedPass<func::FuncOp>(createPickEarlyPass());
   pm.addNestedPass<func::FuncOp>(createSeparateTagsPass());
+  if (options.roundsFactors)
+    pm.addNestedPass<func::FuncOp>(createRoundFactorsPass());
   RoundProductsPassOptions roundProducts;
   roundProducts.onlySums = options.roundsOnlySums;
   pm.addNestedPass<func::FuncOp>(createRoundProductsPass(roundProducts));

@@ -15,6 +15,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -29,22 +30,6 @@ using namespace remat;
 
 static Type getElement(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getElementType();
-}
-
-/// The widening that makes the elements of `value`, or null.
-static arith::ExtFOp findWidening(Value value) {
-  auto result = dyn_cast<OpResult>(getViewRoot(value));
-  auto op = result ? dyn_cast<linalg::GenericOp>(result.getOwner())
-                   : linalg::GenericOp();
-  if (!op || op.getNumReductionLoops() != 0 ||
-      op->hasAttr(RematDialect::policyAttrName) ||
-      op.payloadUsesValueFromOperand(
-          op.getDpsInitOperand(result.getResultNumber())))
-    return {};
-  return op.getBody()
-      ->getTerminator()
-      ->getOperand(result.getResultNumber())
-      .getDefiningOp<arith::ExtFOp>();
 }
 
 /// The type before widening that `value` has, by itself or by its maker; null

@@ -6,6 +6,7 @@
 
 #include "remat/Utils/Structured.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -102,6 +103,21 @@ TypedAttr remat::getSplatConstant(Value tensor) {
   if (!matchPattern(tensor, m_Constant(&elements)) || !elements.isSplat())
     return {};
   return dyn_cast<TypedAttr>(elements.getSplatValue<Attribute>());
+}
+
+arith::ExtFOp remat::findWidening(Value value) {
+  auto result = dyn_cast<OpResult>(getViewRoot(value));
+  auto op = result ? dyn_cast<linalg::GenericOp>(result.getOwner())
+                   : linalg::GenericOp();
+  if (!op || op.getNumReductionLoops() != 0 ||
+      op->hasAttr(RematDialect::policyAttrName) ||
+      op.payloadUsesValueFromOperand(
+          op.getDpsInitOperand(result.getResultNumber())))
+    return {};
+  return op.getBody()
+      ->getTerminator()
+      ->getOperand(result.getResultNumber())
+      .getDefiningOp<arith::ExtFOp>();
 }
 
 bool remat::isZeroTensor(Value tensor) {

@@ -7,6 +7,7 @@
 #ifndef REMAT_UTILS_STRUCTURED_H
 #define REMAT_UTILS_STRUCTURED_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -47,6 +48,11 @@ mlir::TypedAttr getSplatConstant(mlir::Value tensor);
 
 /// Whether all elements of `tensor` are known to be (positive) zero.
 bool isZeroTensor(mlir::Value tensor);
+
+/// The widening that is the last thing done to the elements of `value`, or of
+/// what it is a view of, by a linalg.generic without reductions and without a
+/// policy; null if there is none.
+mlir::arith::ExtFOp findWidening(mlir::Value value);
 
 /// Whether `body`, of a structured operation with two inputs and one init,
 /// computes `init + a * b` of floats, up to conversions of `a` and `b` between

@@ -53,6 +53,21 @@ struct BiasRoundingSyntax {
   }
 };
 
+/// program or factors.
+struct AttentionRoundingSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "program|factors"; }
+  Error parse(StringRef text, bool &roundsFactors) const {
+    if (text != "program" && text != "factors")
+      return makeUnknownNameError("rounding", text, {"program", "factors"});
+    roundsFactors = text == "factors";
+    return Error::success();
+  }
+  std::string print(bool roundsFactors) const {
+    return roundsFactors ? "factors" : "program";
+  }
+};
+
 struct RepeatKeepingNames {
   static constexpr StringLiteral what = "keeping",
                                  description = "never|always|auto";
@@ -117,6 +132,18 @@ void options::addCodeOptions(TableBuilder &table) {
       .choices = [] {
     return std::vector<OptionChoice>{{"twice", "as the program says"},
                                      {"once", "only the sum"}};
+  };
+  table
+      .add("attention-rounding", TasksStage, MEMBER(roundsFactors),
+           AttentionRoundingSyntax(),
+           "What attention of f16 and bf16 rounds on a CUDA device of scores "
+           "that a program has in f32: 'program', nothing that the program "
+           "does not, or 'factors', scores and their gradients before they are "
+           "multiplied with 16 bits, as PyTorch's kernels do")
+      .choices = [] {
+    return std::vector<OptionChoice>{
+        {"program", "only what the program rounds"},
+        {"factors", "scores and their gradients in products with 16 bits"}};
   };
   table
       .add("keep-repeated", TasksStage, MEMBER(keepRepeated),

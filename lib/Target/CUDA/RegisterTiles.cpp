@@ -209,8 +209,10 @@ bool RegisterPlanner::addContraction(unsigned number) {
           !(types[i] == types[1 - i] ||
             (types[i].isF32() && types[1 - i].isBF16())))
         return false;
+      bool isExact = !isRounded(step);
+      (isExact ? tiles.hasExact : tiles.hasRounded) = true;
       if (types[i].isF32())
-        tiles.partsOf[number] = isRounded(step) ? 2 : 3;
+        tiles.partsOf[number] = isExact ? 3 : 2;
       continue;
     }
     if (!isHalf(types[i]) || input.coefficients[side] == 0 ||

@@ -55,6 +55,9 @@ struct TilePass {
 /// A launch whose tiles are in registers.
 struct RegisterTiles {
   bool overRows = false;
+  /// Whether there are products of tiles that all readers round to 16 bits, and
+  /// whether there are others.
+  bool hasRounded = false, hasExact = false;
   llvm::SmallVector<TileFactor> factors;
   /// The factors that a step reads, by step and operand; -1 for tiles.
   std::vector<std::array<int, 2>> factorOf;
@@ -72,9 +75,7 @@ struct RegisterTiles {
   }
   /// Whether all products of tiles are rounded to 16 bits, so that what they
   /// are made of may err by 2^-17 of itself.
-  bool areRounded() const {
-    return llvm::is_contained(partsOf, 2) && !llvm::is_contained(partsOf, 3);
-  }
+  bool areRounded() const { return hasRounded && !hasExact; }
   /// Shared memory for factors, with tiles of so many rows and columns.
   int64_t countBytes(int64_t rows, int64_t columns) const;
 };

@@ -46,11 +46,27 @@ static bool isPower(Value value, Value maximum) {
          power->hasOneUse() && power.getType().isF32();
 }
 
-/// Whether a step makes such exponentials for each element.
+/// What is rounded to `value`, or the value itself.
+static Value getUnrounded(Value value) {
+  auto rounding = value.getDefiningOp<arith::TruncFOp>();
+  return rounding ? rounding.getIn() : value;
+}
+
+/// Whether a step makes such exponentials for each element, rounded or not.
 static bool makesPowers(const RowStep &step, Value maximum) {
   return !step.isContraction && step.nest.outputs.size() == 1 &&
-         step.nest.outputs[0].elementType.isF32() &&
-         isPower(step.nest.body->getTerminator()->getOperand(0), maximum);
+         isPower(getUnrounded(step.nest.body->getTerminator()->getOperand(0)),
+                 maximum);
+}
+
+/// Whether a step does nothing but to round its only input.
+static bool isRounding(const RowStep &step) {
+  const LoopNest &nest = step.nest;
+  return !step.isContraction && nest.inputs.size() == 1 &&
+         nest.outputs.size() == 1 && nest.outputs[0].elementType !=
+                                         nest.inputs[0].elementType &&
+         getUnrounded(nest.body->getTerminator()->getOperand(0)) ==
+             nest.body->getArgument(0);
 }
 
 /// Whether a step adds them up.
@@ -149,6 +165,11 @@ bool PassJoiner::addPower(unsigned number) {
           return input.root == root && input.isRead;
         }))
       continue;
+    if (plan.steps[reader].kind == TiledStep::Tile && isRounding(step)) {
+      if (!addPower(reader))
+        return false;
+      continue;
+    }
     if (!llvm::is_contained(second.ends, reader) || !isLinear(step, root))
       return false;
     found.sums.push_back(reader);

@@ -7,7 +7,8 @@
 // A kernel of blocks of rows multiplies what it has computed in f32, such as
 // attention's probabilities, with factors that are often bf16, widened for this
 // alone. It reads them as they are, and widens them itself, or does not need
-// to: tensor cores take the other factor apart.
+// to: tensor cores take the other factor apart. Where both factors are widened
+// from f16 or bf16, both are read as they are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,8 +44,8 @@ static bool isMadeInBlocks(Value value) {
 }
 
 /// Whether a contraction of a kernel of blocks may read `operand` before it is
-/// widened from bf16.
-static bool mayBeNarrow(OpOperand &operand) {
+/// widened from `narrow`.
+static bool mayBeNarrow(OpOperand &operand, Type narrow) {
   auto op = dyn_cast<linalg::LinalgOp>(operand.getOwner());
   if (!op || !op->hasAttr(blockAttrName) || !isFloatContraction(op) ||
       op->getNumOperands() != 3 || operand.getOperandNumber() > 1 ||
@@ -54,20 +55,24 @@ static bool mayBeNarrow(OpOperand &operand) {
   // A product of a factor with itself stays: its operands change one by one.
   if (getViewRoot(other) == getViewRoot(operand.get()))
     return false;
-  return getElement(other).isBF16() ||
-         (getElement(other).isF32() && isMadeInBlocks(other));
+  arith::ExtFOp widening = findWidening(other);
+  return getElement(other) == narrow ||
+         (widening && widening.getIn().getType() == narrow) ||
+         (narrow.isBF16() && getElement(other).isF32() &&
+          isMadeInBlocks(other));
 }
 
-static bool collectReads(Value value, SmallVector<Operation *> &views,
+static bool collectReads(Value value, Type narrow,
+                         SmallVector<Operation *> &views,
                          SmallVectorImpl<NarrowRead> &reads) {
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user)) {
       views.push_back(user);
-      if (!collectReads(user->getResult(0), views, reads))
+      if (!collectReads(user->getResult(0), narrow, views, reads))
         return false;
       views.pop_back();
-    } else if (mayBeNarrow(use)) {
+    } else if (mayBeNarrow(use, narrow)) {
       reads.push_back({&use, views});
     } else {
       return false;
@@ -76,29 +81,13 @@ static bool collectReads(Value value, SmallVector<Operation *> &views,
   return true;
 }
 
-/// The widening from bf16 that is the last thing that `op` does, or null.
-static arith::ExtFOp findWidening(linalg::GenericOp op) {
-  if (op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
-      op->hasAttr(RematDialect::policyAttrName) ||
-      op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
-    return {};
-  auto widening = op.getBody()
-                      ->getTerminator()
-                      ->getOperand(0)
-                      .getDefiningOp<arith::ExtFOp>();
-  return widening && widening.getType().isF32() &&
-                 widening.getIn().getType().isBF16()
-             ? widening
-             : arith::ExtFOp();
-}
-
 /// What `op` makes before it widens it.
 static Value createNarrow(OpBuilder &builder, linalg::GenericOp op,
                           arith::ExtFOp widening) {
   Location loc = op.getLoc();
   builder.setInsertionPoint(op);
   auto type = cast<RankedTensorType>(op.getResult(0).getType())
-                  .clone(builder.getBF16Type());
+                  .clone(widening.getIn().getType());
   Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
                                         type.getElementType());
   copyBackward(op, empty.getDefiningOp());
@@ -111,7 +100,7 @@ static Value createNarrow(OpBuilder &builder, linalg::GenericOp op,
   narrow->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   op.getRegion().cloneInto(&narrow.getRegion(), mapping);
   Block &body = *narrow.getBody();
-  body.getArguments().back().setType(builder.getBF16Type());
+  body.getArguments().back().setType(type.getElementType());
   Operation *end = body.getTerminator();
   auto last = end->getOperand(0).getDefiningOp<arith::ExtFOp>();
   end->setOperand(0, last.getIn());
@@ -173,11 +162,16 @@ bool remat::narrowFactors(Block &body) {
   bool any = false;
   OpBuilder builder(body.getParentOp()->getContext());
   for (auto op : llvm::to_vector(body.getOps<linalg::GenericOp>())) {
-    arith::ExtFOp widening = findWidening(op);
+    arith::ExtFOp widening = op->getNumResults() == 1
+                                 ? findWidening(op.getResult(0))
+                                 : arith::ExtFOp();
+    if (!widening || !widening.getType().isF32())
+      continue;
+    Type type = widening.getIn().getType();
     SmallVector<NarrowRead> reads;
     SmallVector<Operation *> views;
-    if (!widening || !collectReads(op.getResult(0), views, reads) ||
-        reads.empty())
+    if (!(type.isBF16() || type.isF16()) ||
+        !collectReads(op.getResult(0), type, views, reads) || reads.empty())
       continue;
     Value narrow = createNarrow(builder, op, widening);
     for (NarrowRead &read : reads) {
@@ -188,7 +182,7 @@ bool remat::narrowFactors(Block &body) {
         copy->setOperand(0, value);
         copy->getResult(0).setType(
             cast<RankedTensorType>(view->getResult(0).getType())
-                .clone(builder.getBF16Type()));
+                .clone(type));
         value = copy->getResult(0);
       }
       setNarrow(builder, *read.operand, value);

@@ -196,6 +196,35 @@ def RoundProductsPass
   ];
 }
 
+def RoundFactorsPass
+    : Pass<"remat-round-factors", "::mlir::func::FuncOp"> {
+  let summary = "Round scores before they are multiplied with 16 bits";
+  let description = [{
+    Attention of f16 and bf16 often has its scores in f32: so does PyTorch's
+    decomposition, and so do derivatives. The product of such scores, or of
+    their gradients, with values or keys of 16 bits multiplies f32 with 16 bits,
+    for which a tensor core needs two or three products of 16 bits. This pass
+    rounds the factor in f32 to the type of the other one first, as the kernels
+    of FlashAttention (Dao, 2023) and cuDNN do. Bits change: each term may err
+    by 2^-9 of itself (2^-12 for f16), and sums of them are rounded to the same
+    type behind the product.
+
+    That is where the target's fact `epilogues` says that a library makes
+    products, of a contraction with a batch dimension whose result is f32, if
+    all that is made of the result is rounded to 16 bits, and if an elementwise
+    operation of the same block makes the factor. A product with a policy stays
+    as it is.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numProducts", "num-products",
+              "Products of which a factor is rounded">
+  ];
+}
+
 def RoundScattersPass
     : Pass<"remat-round-scatters", "::mlir::func::FuncOp"> {
   let summary = "Let a scatter round what is read rounded only";
