@@ -220,7 +220,13 @@ LogicalResult TiledRowEmission::emitRows() {
   allocate();
   Value tiles = index(countRowTiles());
   position.run = arith::DivUIOp::create(builder, loc, launch.block, tiles);
-  setTile(arith::RemUIOp::create(builder, loc, launch.block, tiles));
+  Value tile = arith::RemUIOp::create(builder, loc, launch.block, tiles);
+  // Where a mask hides columns from the first rows, the blocks with the most
+  // work begin first, and those at the end of the launch are short.
+  if (schedule.masked.size == plan.columns)
+    tile = arith::SubIOp::create(builder, loc, index(countRowTiles() - 1), tile,
+                                 nsw);
+  setTile(tile);
   for (unsigned sweep = 0; sweep < plan.numSweeps; ++sweep)
     if (failed(emitRowsOnly(sweep)) || failed(emitSweep(sweep)))
       return failure();
