@@ -148,10 +148,29 @@ private:
   llvm::LogicalResult finish(const TilePass &pass,
                              llvm::ArrayRef<mlir::Value> sums);
   void finishReduction(unsigned number, llvm::ArrayRef<mlir::Value> sums);
+  /// The loops of a product, or of what finishes it.
+  struct Finish {
+    LoopNest nest;
+    /// The loops that walk columns, the rows of a run and the other side of the
+    /// product; -1 for none.
+    int columnLoop = -1, rowLoop = -1, sideLoop = -1;
+    /// The step, if it is one for rows that finishes the product.
+    int step = -1;
+    /// Whether the product is what is stored.
+    bool isProduct = false;
+    /// What it reads of the row at hand, by input, and one divided by it.
+    llvm::DenseMap<unsigned, mlir::Value> rowInputs, inverses;
+  };
+  Finish openFinish(unsigned number);
+  mlir::Value getFinishAddress(const Finish &finish, const Access &access,
+                               unsigned h);
+  void loadRowInputs(Finish &finish, mlir::Value product, unsigned h);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  finishSum(const Finish &finish, mlir::Value sum);
+  void storePair(const Finish &finish, unsigned output, mlir::Value base,
+                 Element e, llvm::ArrayRef<mlir::Value> values);
   llvm::LogicalResult storeProduct(unsigned number,
                                    llvm::ArrayRef<mlir::Value> sums);
-  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
-  finishSum(const LoopNest &last, mlir::Value sum);
 
   /// What a step reads of each row or column, or one divided by it.
   struct Line {

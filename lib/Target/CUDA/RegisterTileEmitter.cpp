@@ -23,7 +23,7 @@ using namespace remat::cuda;
 /// there are more, factors are loaded again for each tile.
 static constexpr int64_t maxKeptWords = 48;
 /// Threads of a multiprocessor that there are registers for: 255 for each.
-static constexpr int64_t roomyTileThreads = 256;
+static constexpr int64_t roomyTileThreads = 384;
 
 void RegisterTileEmission::allocate() {
   // The launch of sums makes but few of the rows' buffers for itself.
@@ -372,17 +372,29 @@ LogicalResult RegisterTileEmission::emitTiles(const TilePass &pass, Value begin,
     if (factors[number] && isOwned)
       words += tiles.factors[number].getPaddedSide() / 4;
   }
+  // Steps for rows only that each tile of rows needs are done when it is there.
+  std::vector<bool> others = factors;
+  for (unsigned number = 0; number < others.size(); ++number)
+    others[number] = others[number] && !tiles.isOwned(tiles.factors[number]);
+  bool makes = isMade(others), repeats = makes;
+  for (unsigned number = 0; number < pass.steps.size(); ++number)
+    repeats |=
+        pass.steps[number] && plan.steps[number].kind == TiledStep::RowsOnly;
+  // All that is read first is on its way before anything is waited for.
   setSwept(begin);
   addLines(pass);
-  loadOwnedLines();
-  loadNextLines();
-  storeNextLines(index(0));
   if (isMade(missing) && failed(emitFactors(pass.steps)))
     return failure();
   stage(missing, /*owned=*/true, Value());
+  emitCopyGroup(builder, loc);
+  if (!repeats)
+    stage(factors, /*owned=*/false, index(0));
+  emitCopyGroup(builder, loc);
+  loadOwnedLines();
+  loadNextLines();
+  storeNextLines(index(0));
   if (hasMissing) {
-    emitCopyGroup(builder, loc);
-    emitCopyWait(builder, loc, 0);
+    emitCopyWait(builder, loc, 1);
     launch.emitBarrier(loc);
   }
   for (unsigned number = 0; number < factors.size(); ++number) {
@@ -396,17 +408,6 @@ LogicalResult RegisterTileEmission::emitTiles(const TilePass &pass, Value begin,
         for (int64_t k = 0; k < tiles.factors[number].getPaddedSide();
              k += coreTerms)
           kept[number].push_back(stages[number].loadOwned(k));
-  // Steps for rows only that each tile of rows needs are done when it is there.
-  std::vector<bool> others = factors;
-  for (unsigned number = 0; number < others.size(); ++number)
-    others[number] = others[number] && !tiles.isOwned(tiles.factors[number]);
-  bool makes = isMade(others), repeats = makes;
-  for (unsigned number = 0; number < pass.steps.size(); ++number)
-    repeats |=
-        pass.steps[number] && plan.steps[number].kind == TiledStep::RowsOnly;
-  if (!repeats)
-    stage(factors, /*owned=*/false, index(0));
-  emitCopyGroup(builder, loc);
 
   auto loop = scf::ForOp::create(builder, loc, begin, end, index(1), sums);
   {

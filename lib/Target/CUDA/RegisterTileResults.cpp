@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegisterTileEmission.h"
+#include "VectorAccess.h"
 #include "WarpOps.h"
 
 #include "remat/Codegen/Reduction.h"
@@ -53,18 +54,117 @@ void RegisterTileEmission::finishReduction(unsigned number,
   }
 }
 
-/// What a final makes of an element of the sum that it reads.
+/// Who makes the elements that are stored of a product.
+RegisterTileEmission::Finish RegisterTileEmission::openFinish(unsigned number) {
+  Finish finish;
+  for (auto [step, tiled] : llvm::zip(schedule.finals, plan.finals))
+    if (tiled.sum == static_cast<int>(number)) {
+      finish.nest = schedule.openUnit(builder, step, unit);
+      finish.columnLoop = tiled.columnLoop;
+      finish.sideLoop = tiled.sideLoop;
+      return finish;
+    }
+  auto findRow = [&](const RowStep &step) {
+    return finish.nest.findLoop(step.rows.back()) - finish.nest.loops.data();
+  };
+  for (auto [place, tiled] : llvm::enumerate(plan.steps))
+    if (tiled.sum == static_cast<int>(number)) {
+      const RowStep &step = schedule.steps[place];
+      finish.nest = schedule.openRows(builder, step, position);
+      finish.rowLoop = findRow(step);
+      finish.sideLoop = tiled.sideLoop;
+      finish.step = place;
+      return finish;
+    }
+  const RowStep &step = schedule.steps[number];
+  finish.isProduct = true;
+  finish.nest = schedule.openRows(builder, step, position);
+  finish.rowLoop = findRow(step);
+  finish.columnLoop = plan.steps[number].columnLoop;
+  // The loop of the side is that of another step, where the factor was found.
+  for (auto [place, loop] : llvm::enumerate(step.nest.loops))
+    if (int(place) != finish.columnLoop && int(place) != finish.rowLoop &&
+        loop.size != 1 &&
+        !llvm::is_contained(step.rows, int64_t(loop.dims.front())))
+      finish.sideLoop = place;
+  return finish;
+}
+
+/// Where an operand begins for a row or column that the warp owns.
+Value RegisterTileEmission::getFinishAddress(const Finish &finish,
+                                             const Access &access, unsigned h) {
+  Value row = index(0), column = index(0);
+  if (tiles.overRows)
+    column = add(columnBegin, getOwned(h));
+  else
+    row = add(finish.nest.loops[finish.rowLoop].begin, getOwned(h));
+  return emitAddress(finish.nest, access, finish.columnLoop, finish.rowLoop,
+                     row, column);
+}
+
+/// Finds what a step that finishes a product reads of a row beside it.
+void RegisterTileEmission::loadRowInputs(Finish &finish, Value product,
+                                         unsigned h) {
+  finish.rowInputs.clear();
+  finish.inverses.clear();
+  if (finish.step < 0)
+    return;
+  for (auto [input, access] : llvm::enumerate(finish.nest.inputs)) {
+    if (!access.root || !access.isRead || access.scalar ||
+        access.root == product)
+      continue;
+    auto known = rowValues.find(access.root);
+    bool isKnown =
+        known != rowValues.end() &&
+        known->second.offset ==
+            schedule.steps[finish.step].nest.inputs[input].offset &&
+        known->second.coefficient == access.coefficients[finish.rowLoop];
+    finish.rowInputs[input] =
+        isKnown
+            ? known->second.values[h]
+            : launch.context.load(builder, loc, access.root, access.elementType,
+                                  getFinishAddress(finish, access, h));
+  }
+  // Where all is rounded, a quotient is a product with the reciprocal.
+  if (!tiles.areRounded())
+    return;
+  for (auto op : finish.nest.body->getOps<arith::DivFOp>()) {
+    BlockArgument divisor = getDivisor(op, finish.nest);
+    auto value = divisor ? finish.rowInputs.find(divisor.getArgNumber())
+                         : finish.rowInputs.end();
+    if (value == finish.rowInputs.end())
+      continue;
+    Value one =
+        arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(1));
+    finish.inverses[value->first] =
+        arith::DivFOp::create(builder, loc, one, value->second);
+  }
+}
+
+/// What is stored of an element of the product.
 FailureOr<SmallVector<Value>>
-RegisterTileEmission::finishSum(const LoopNest &last, Value sum) {
-  BodyEmitter body(*last.body, launch.context);
-  for (auto [argument, access] :
-       llvm::zip(last.body->getArguments(), last.inputs))
-    body.defineArgument(argument, 0, [&, &access = access](OpBuilder &) {
-      return access.scalar
-                 ? launch.context.scalars.lookupOrDefault(access.scalar)
-                 : sum;
-    });
-  SmallVector<Value> values(last.body->getTerminator()->getOperands());
+RegisterTileEmission::finishSum(const Finish &finish, Value sum) {
+  if (finish.isProduct)
+    return SmallVector<Value>{sum};
+  const LoopNest &nest = finish.nest;
+  BodyEmitter body(*nest.body, launch.context);
+  for (auto [input, access] : llvm::enumerate(nest.inputs)) {
+    Value value = access.scalar
+                      ? launch.context.scalars.lookupOrDefault(access.scalar)
+                      : finish.rowInputs.lookup(input);
+    body.defineArgument(
+        nest.body->getArgument(input), 0,
+        [value = value ? value : sum](OpBuilder &) { return value; });
+  }
+  for (auto op : nest.body->getOps<arith::DivFOp>())
+    if (BlockArgument divisor = getDivisor(op, nest))
+      if (Value inverse = finish.inverses.lookup(divisor.getArgNumber()))
+        body.defineOp(op, [&, left = op.getLhs(), inverse](OpBuilder &) {
+          Value product =
+              arith::MulFOp::create(builder, loc, body.lookup(left), inverse);
+          return SmallVector<Value>{product};
+        });
+  SmallVector<Value> values(nest.body->getTerminator()->getOperands());
   for (Value value : values)
     body.require(value);
   body.prepare(0);
@@ -75,75 +175,64 @@ RegisterTileEmission::finishSum(const LoopNest &last, Value sum) {
   return values;
 }
 
+/// Stores one element, or two next to each other.
+void RegisterTileEmission::storePair(const Finish &finish, unsigned output,
+                                     Value base, Element e,
+                                     ArrayRef<Value> values) {
+  const Access &access = finish.nest.outputs[output];
+  int64_t ofSide = access.coefficients[finish.sideLoop];
+  bool isPair = values.size() == 2 && ofSide == 1 && !access.base &&
+                access.offset % 2 == 0 && isWholeVectors(access.root, 2);
+  for (auto [number, coefficient] : llvm::enumerate(access.coefficients))
+    isPair &= int(number) == finish.sideLoop || coefficient % 2 == 0;
+  auto getPlace = [&](unsigned c) {
+    return add(base, mul(getSwept({e.h, e.q, e.c + c}), ofSide));
+  };
+  if (isPair) {
+    storeVector(builder, loc, values,
+                launch.context.buffers.lookup(access.root), getPlace(0));
+    return;
+  }
+  for (auto [c, value] : llvm::enumerate(values))
+    launch.context.store(builder, loc, value, access.root, getPlace(c));
+}
+
 /// Stores what a thread has of a product, or what is made of it.
 LogicalResult RegisterTileEmission::storeProduct(unsigned number,
                                                  ArrayRef<Value> sums) {
-  const RowStep &step = schedule.steps[number];
   const auto &factors = tiles.factorOf[number];
   const TileFactor &factor =
       tiles.factors[factors[0] >= 0 ? factors[0] : factors[1]];
-  LoopNest nest = schedule.openRows(builder, step, position);
-  const Access &made = nest.outputs[0];
-  int64_t row = nest.findLoop(step.rows.back()) - nest.loops.data();
-  unsigned column = plan.steps[number].columnLoop;
-  // The loop of the side is that of another step, where the factor was found.
-  unsigned side = 0;
-  for (auto [place, loop] : llvm::enumerate(step.nest.loops))
-    if (place != column && int64_t(place) != row && loop.size != 1 &&
-        !llvm::is_contained(step.rows, int64_t(loop.dims.front())))
-      side = place;
-  // Who writes an element, and where: the loops of the product, or of a final.
-  const TiledFinal *final = nullptr;
-  LoopNest last;
-  for (auto [step, tiled] : llvm::zip(schedule.finals, plan.finals))
-    if (tiled.sum == static_cast<int>(number)) {
-      final = &tiled;
-      last = schedule.openUnit(builder, step, unit);
-    }
+  const Access &made = schedule.steps[number].nest.outputs[0];
+  // Both elements of a pair exist, or none.
+  const unsigned pair = factor.side % 2 == 0 ? 2 : 1;
+  Finish finish = openFinish(number);
   for (unsigned h = 0; h < 2; ++h) {
     OpBuilder::InsertionGuard guard(builder);
     if (Value exists = emitIsOwned(h))
       openIf(builder, loc, exists);
-    Value rowPlace = nest.loops[row].begin, columnPlace = columnBegin;
-    if (tiles.overRows) {
-      columnPlace = add(columnBegin, getOwned(h));
-      rowPlace = index(0);
-    } else {
-      rowPlace = add(rowPlace, getOwned(h));
-      columnPlace = index(0);
-    }
+    loadRowInputs(finish, made.root, h);
     SmallVector<Value> bases;
-    if (!final)
-      bases.push_back(
-          emitAddress(nest, made, column, row, rowPlace, columnPlace));
-    else
-      for (const Access &output : last.outputs)
-        bases.push_back(emitAddress(last, output, final->columnLoop, /*row=*/-1,
-                                    Value(), columnPlace));
-    for (unsigned place = 0; place < sums.size(); ++place) {
-      Element e = getElement(place);
-      if (e.h != h)
-        continue;
-      OpBuilder::InsertionGuard inner(builder);
-      Value point = getSwept(e);
-      if (factor.side != factor.getPaddedSide())
-        openIf(builder, loc, isBelow(point, index(factor.side)));
-      Value sum = convertFloat(builder, loc, sums[place], made.elementType);
-      auto store = [&](const Access &access, Value value, Value base,
-                       int64_t coefficient) {
-        launch.context.store(builder, loc, value, access.root,
-                             add(base, mul(point, coefficient)));
-      };
-      if (!final) {
-        store(made, sum, bases.front(), made.coefficients[side]);
-        continue;
+    for (const Access &output : finish.nest.outputs)
+      bases.push_back(getFinishAddress(finish, output, h));
+    for (unsigned place = 2 * h; place < sums.size(); place += 4)
+      for (unsigned c = 0; c < 2; c += pair) {
+        OpBuilder::InsertionGuard inner(builder);
+        Element e = getElement(place + c);
+        if (factor.side != factor.getPaddedSide())
+          openIf(builder, loc, isBelow(getSwept(e), index(factor.side)));
+        SmallVector<SmallVector<Value>> values(bases.size());
+        for (Value sum : sums.slice(place + c, pair)) {
+          FailureOr<SmallVector<Value>> finished = finishSum(
+              finish, convertFloat(builder, loc, sum, made.elementType));
+          if (failed(finished))
+            return failure();
+          for (auto [output, value] : llvm::enumerate(*finished))
+            values[output].push_back(value);
+        }
+        for (auto [output, base] : llvm::enumerate(bases))
+          storePair(finish, output, base, e, values[output]);
       }
-      FailureOr<SmallVector<Value>> values = finishSum(last, sum);
-      if (failed(values))
-        return failure();
-      for (auto [output, value, base] : llvm::zip(last.outputs, *values, bases))
-        store(output, value, base, output.coefficients[final->sideLoop]);
-    }
   }
   return success();
 }
@@ -151,16 +240,19 @@ LogicalResult RegisterTileEmission::storeProduct(unsigned number,
 /// Stores what a pass has reduced, for steps that follow.
 LogicalResult RegisterTileEmission::finish(const TilePass &pass,
                                            ArrayRef<Value> sums) {
-  for (unsigned number : pass.ends) {
-    int64_t count = countSums(number);
-    if (schedule.steps[number].isContraction &&
-        plan.steps[number].kind != TiledStep::Tile) {
-      if (failed(storeProduct(number, sums.take_front(count))))
+  // What is known of rows may be a part of what is stored of products.
+  for (bool areProducts : {false, true}) {
+    ArrayRef<Value> rest = sums;
+    for (unsigned number : pass.ends) {
+      ArrayRef<Value> mine = rest.take_front(countSums(number));
+      rest = rest.drop_front(mine.size());
+      if (mine.empty() || schedule.steps[number].isContraction != areProducts)
+        continue;
+      if (!areProducts)
+        finishReduction(number, mine);
+      else if (failed(storeProduct(number, mine)))
         return failure();
-    } else if (count != 0) {
-      finishReduction(number, sums.take_front(count));
     }
-    sums = sums.drop_front(count);
   }
   launch.emitBarrier(loc);
   return success();

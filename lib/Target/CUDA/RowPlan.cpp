@@ -32,6 +32,9 @@ static constexpr int64_t wantedThreads = 1 << 17, wantedBlocks = 256;
 static constexpr int64_t mostTeams = 8;
 /// Rows of a tile, where there are fewer than wanted.
 static constexpr int64_t minTileRows = 8;
+/// Rows of a tile that are better than more rows and a larger workspace: those
+/// of a warp.
+static constexpr int64_t leastSharedRows = 16;
 /// Rows of a tile in registers.
 static constexpr int64_t registerTileRows = 64;
 /// Threads of a block with contractions.
@@ -113,19 +116,22 @@ static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
   const int64_t rows = schedule.blockRows;
   // What is staged for tensor cores may be transposed on its way. There, tiles
   // have as many rows as keep four warps busy, if there are so many.
+  // Before anything is put into the workspace, tiles have fewer rows.
   for (bool inAnyOrder : {true, false}) {
     plan.readsInAnyOrder = inAnyOrder;
     int64_t first =
         inAnyOrder ? std::min(registerTileRows, schedule.runRows) : rows;
-    for (int64_t fewer = first; !plan.tiled && fewer >= minTileRows;
-         fewer /= 2) {
-      if (failed(setBlockRows(plan, function, fewer)))
-        return failure();
-      plan.tiled = planTiledRows(schedule, function,
-                                 getMaxInsideBytes(function, maxThreads));
-      if (inAnyOrder && plan.tiled && !plan.tiled->areAllInRegisters())
-        plan.tiled.reset();
-    }
+    for (bool repeats : {true, false})
+      for (int64_t fewer = first;
+           !plan.tiled && fewer >= (repeats ? leastSharedRows : minTileRows);
+           fewer /= 2) {
+        if (failed(setBlockRows(plan, function, fewer)))
+          return failure();
+        plan.tiled = planTiledRows(schedule, function, repeats,
+                                   getMaxInsideBytes(function, maxThreads));
+        if (inAnyOrder && plan.tiled && !plan.tiled->areAllInRegisters())
+          plan.tiled.reset();
+      }
     if (plan.tiled)
       break;
   }

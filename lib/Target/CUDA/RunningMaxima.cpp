@@ -63,8 +63,8 @@ static bool makesPowers(const RowStep &step, Value maximum) {
 static bool isRounding(const RowStep &step) {
   const LoopNest &nest = step.nest;
   return !step.isContraction && nest.inputs.size() == 1 &&
-         nest.outputs.size() == 1 && nest.outputs[0].elementType !=
-                                         nest.inputs[0].elementType &&
+         nest.outputs.size() == 1 &&
+         nest.outputs[0].elementType != nest.inputs[0].elementType &&
          getUnrounded(nest.body->getTerminator()->getOperand(0)) ==
              nest.body->getArgument(0);
 }

@@ -178,8 +178,8 @@ LogicalResult TiledRowEmission::emitFactors(const std::vector<bool> &steps) {
 
 LogicalResult TiledRowEmission::emitRowsOnly(unsigned sweep) {
   for (auto [number, step] : llvm::enumerate(plan.steps))
-    if (step.kind == TiledStep::RowsOnly && step.sweep == sweep &&
-        failed(emitStep(number)))
+    if (step.kind == TiledStep::RowsOnly && step.sum < 0 &&
+        step.sweep == sweep && failed(emitStep(number)))
       return failure();
   return success();
 }

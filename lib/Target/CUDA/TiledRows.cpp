@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "TiledRows.h"
-#include "NestEmitter.h"
 #include "RegisterTiles.h"
+#include "TiledFinishes.h"
 
 #include "remat/Codegen/KernelWorkspace.h"
 #include "remat/Codegen/Reduction.h"
@@ -39,7 +39,7 @@ class TilePlanner {
 public:
   TilePlanner(const RowSchedule &schedule, func::FuncOp function)
       : schedule(schedule), function(function) {}
-  std::optional<TiledRows> run(int64_t maxBytes);
+  std::optional<TiledRows> run(bool repeats, int64_t maxBytes);
 
 private:
   void findWide();
@@ -48,11 +48,10 @@ private:
                      TiledStep &tiled);
   bool classify(const RowStep &step, TiledStep &tiled);
   bool addFinal(const RowStep &step);
-  void finishInRegisters(const RowStep &step, TiledFinal &tiled);
   bool addFactors(const RowStep &step, TiledStep &tiled);
   bool isRepeatable(const RowStep &step, const TiledStep &tiled) const;
   void placeRows(bool repeats);
-  bool isPlaced(int64_t maxBytes);
+  bool isPlaced(bool repeats, int64_t maxBytes);
   bool mayEndInTile() const;
   int64_t countTileBytes(bool overRows) const;
   int64_t countBytes() const;
@@ -211,86 +210,6 @@ bool TilePlanner::addFinal(const RowStep &step) {
   return false;
 }
 
-/// Lets threads finish a sum that they have in registers, if what is made of it
-/// is made of one element each, and nothing else reads it. A block makes all
-/// results of its columns, so that each result is written once.
-void TilePlanner::finishInRegisters(const RowStep &step, TiledFinal &tiled) {
-  const LoopNest &last = step.nest;
-  const Access *read = nullptr;
-  for (const Access &input : last.inputs)
-    if (input.root && input.isRead) {
-      if (read)
-        return;
-      read = &input;
-    }
-  auto isPlain = [](const Access &access) {
-    return !access.nonlinear && !access.base;
-  };
-  bool isElementwise =
-      llvm::none_of(last.loops,
-                    [](const Loop &loop) { return loop.isReduction; }) &&
-      llvm::none_of(last.outputs,
-                    [](const Access &output) { return output.isRead; }) &&
-      llvm::all_of(last.outputs, isPlain) && !hasChecks(last) &&
-      last.body->getOps<memref::LoadOp>().empty() &&
-      last.body->getOps<linalg::IndexOp>().empty();
-  auto alloc = read && isElementwise && isPlain(*read)
-                   ? read->root.getDefiningOp<memref::AllocOp>()
-                   : memref::AllocOp();
-  if (!alloc)
-    return;
-  // The step that adds it up alone writes it, and this alone reads it.
-  int sum = -1;
-  for (auto [number, other] : llvm::enumerate(schedule.steps)) {
-    for (const Access &access : other.nest.inputs)
-      if (access.root == alloc)
-        return;
-    for (const Access &access : other.nest.outputs)
-      if (access.root == alloc) {
-        if (sum >= 0)
-          return;
-        sum = number;
-      }
-  }
-  for (const RowStep &other : schedule.finals)
-    for (const Access &access :
-         llvm::concat<const Access>(other.nest.inputs, other.nest.outputs))
-      if (access.root == alloc && &access != read)
-        return;
-  if (sum < 0 || plan.steps[sum].kind != TiledStep::OverRows ||
-      !schedule.steps[sum].isContraction)
-    return;
-  const RowStep &product = schedule.steps[sum];
-  const Access &made = product.nest.outputs.front();
-  if (made.offset != read->offset || made.elementType != read->elementType)
-    return;
-  // The loop of the other side, whose elements lie as the product has them.
-  int side = -1;
-  for (auto [number, loop] : llvm::enumerate(last.loops)) {
-    bool isUnit = llvm::any_of(loop.dims, [&](unsigned dim) {
-      return llvm::is_contained(step.rows, int64_t(dim));
-    });
-    if (isUnit || number == tiled.columnLoop || loop.size == 1)
-      continue;
-    if (side >= 0)
-      return;
-    side = number;
-  }
-  if (side < 0)
-    return;
-  for (auto [number, loop] : llvm::enumerate(product.nest.loops))
-    if (!loop.isReduction &&
-        static_cast<int>(number) != plan.steps[sum].columnLoop &&
-        loop.size == last.loops[side].size &&
-        made.coefficients[number] == read->coefficients[side] &&
-        !llvm::is_contained(product.rows, int64_t(loop.dims.front()))) {
-      tiled.sum = sum;
-      tiled.sideLoop = side;
-      plan.passing.insert(alloc);
-      return;
-    }
-}
-
 /// Whether a launch may do a step for rows again for itself: it is elementwise,
 /// of arguments that nobody writes.
 bool TilePlanner::isRepeatable(const RowStep &step,
@@ -399,22 +318,20 @@ int64_t TilePlanner::countBytes() const {
 
 /// Whether all that is in shared memory finds room with tiles of as many
 /// columns. Places it.
-bool TilePlanner::isPlaced(int64_t maxBytes) {
+bool TilePlanner::isPlaced(bool repeats, int64_t maxBytes) {
   plan.factors = factors;
   for (auto [factor, loop] : llvm::zip(plan.factors, factorColumns))
     if (loop >= 0)
       factor.cut(loop, plan.tileColumns);
   const std::vector<TiledStep> steps = plan.steps;
-  for (bool repeats : {true, false}) {
-    placeRows(repeats);
-    if (countBytes() <= maxBytes)
-      return true;
-    plan.steps = steps;
-  }
+  placeRows(repeats);
+  if (countBytes() <= maxBytes)
+    return true;
+  plan.steps = steps;
   return false;
 }
 
-std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
+std::optional<TiledRows> TilePlanner::run(bool repeats, int64_t maxBytes) {
   findWide();
   std::optional<SmallVector<FactorLayout>> layouts = layOutFactors(schedule);
   if (wide.empty() || !layouts)
@@ -466,20 +383,19 @@ std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
   plan.rowRegisters = findRegisters(/*overRows=*/false);
   if (plan.hasOverRows)
     plan.sumRegisters = findRegisters(/*overRows=*/true);
-  if (plan.sumRegisters)
-    for (auto [step, tiled] : llvm::zip(schedule.finals, plan.finals))
-      finishInRegisters(step, tiled);
+  planFinishes(schedule, plan);
   for (bool areWhole : {true, false})
     for (plan.tileColumns = maxTileColumns; plan.tileColumns >= minTileColumns;
          plan.tileColumns /= 2)
       if ((plan.hasWholeTiles() || (!areWhole && mayEndInTile())) &&
-          isPlaced(maxBytes))
+          isPlaced(repeats, maxBytes))
         return plan;
   return std::nullopt;
 }
 
 std::optional<TiledRows> remat::cuda::planTiledRows(const RowSchedule &schedule,
                                                     func::FuncOp function,
+                                                    bool repeats,
                                                     int64_t maxBytes) {
-  return TilePlanner(schedule, function).run(maxBytes);
+  return TilePlanner(schedule, function).run(repeats, maxBytes);
 }

@@ -56,6 +56,10 @@ struct TiledStep {
   llvm::SmallVector<unsigned> factors;
   /// A tile that others than this kernel read.
   bool isResult = false;
+  /// Of what is for rows only: the contraction over columns whose result this
+  /// step alone reads, and the loop that walks the other side of that product,
+  /// where threads finish what they have added up in registers. Else -1.
+  int sum = -1, sideLoop = -1;
 };
 
 /// What finishes a sum over rows.
@@ -76,7 +80,7 @@ struct TiledRows {
   unsigned numSweeps = 0;
   /// One for each of the schedule's finals.
   std::vector<TiledFinal> finals;
-  /// Sums over rows that are in registers alone.
+  /// Sums that are in registers alone.
   llvm::DenseSet<mlir::Value> passing;
   /// Allocations for a tile of rows and columns in shared memory; for rows
   /// there; and those that are in the workspace as a whole, since both launches
@@ -106,10 +110,11 @@ struct TiledRows {
 };
 
 /// Cuts the rows of a schedule with blocks into tiles; none if something in it
-/// has another form.
+/// has another form, or finds no room. With `repeats`, both launches make for
+/// themselves what is cheap, else it is in the workspace.
 std::optional<TiledRows> planTiledRows(const RowSchedule &schedule,
                                        mlir::func::FuncOp function,
-                                       int64_t maxBytes);
+                                       bool repeats, int64_t maxBytes);
 
 /// Emits the launch of the rows, or that of the sums over rows.
 llvm::LogicalResult emitTiledRows(const TiledRows &plan,

@@ -181,8 +181,7 @@ bool remat::narrowFactors(Block &body) {
         Operation *copy = builder.clone(*view);
         copy->setOperand(0, value);
         copy->getResult(0).setType(
-            cast<RankedTensorType>(view->getResult(0).getType())
-                .clone(type));
+            cast<RankedTensorType>(view->getResult(0).getType()).clone(type));
         value = copy->getResult(0);
       }
       setNarrow(builder, *read.operand, value);
