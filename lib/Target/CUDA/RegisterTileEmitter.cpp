@@ -427,37 +427,39 @@ LogicalResult RegisterTileEmission::emitTiles(const TilePass &pass, Value begin,
         return failure();
       stage(factors, /*owned=*/false, half);
       emitCopyGroup(builder, loc);
-      emitCopyWait(builder, loc, 0);
-    } else {
-      Value next = add(tile, index(1));
+    }
+    emitCopyWait(builder, loc, 0);
+    launch.emitBarrier(loc);
+    // What is read of the next tile arrives while this one is computed. All
+    // threads are done with the tile whose place it takes.
+    Value next = add(tile, index(1)),
+          other = arith::SubIOp::create(builder, loc, index(1), half, nsw);
+    if (!repeats) {
       {
         OpBuilder::InsertionGuard inner(builder);
         openIf(builder, loc, isBelow(next, end));
         setSwept(next);
-        stage(factors, /*owned=*/false,
-              arith::SubIOp::create(builder, loc, index(1), half, nsw));
+        stage(factors, /*owned=*/false, other);
       }
       emitCopyGroup(builder, loc);
-      emitCopyWait(builder, loc, 1);
-      setSwept(tile);
     }
-    // What is read of the next tile arrives while this one is computed.
-    setSwept(arith::MinSIOp::create(builder, loc, add(tile, index(1)),
-                                    add(end, index(-1))));
+    setSwept(arith::MinSIOp::create(builder, loc, next, add(end, index(-1))));
     loadNextLines();
     setSwept(tile);
-    launch.emitBarrier(loc);
     for (unsigned number = 0; number < factors.size(); ++number)
       if (factors[number] && !tiles.isOwned(tiles.factors[number]))
         stages[number].setPlace(warpBegin, half);
     SmallVector<Value> updated(loop.getRegionIterArgs());
     if (failed(emitSplitTile(pass, updated)))
       return failure();
-    storeNextLines(arith::SubIOp::create(builder, loc, index(1), half, nsw));
-    launch.emitBarrier(loc);
+    storeNextLines(other);
+    if (repeats)
+      launch.emitBarrier(loc);
     scf::YieldOp::create(builder, loc, updated);
     contractArithmetic(*loop.getBody());
   }
+  if (!repeats)
+    launch.emitBarrier(loc);
   sums.assign(loop.getResults().begin(), loop.getResults().end());
   return success();
 }
