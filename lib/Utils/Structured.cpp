@@ -120,6 +120,15 @@ arith::ExtFOp remat::findWidening(Value value) {
       .getDefiningOp<arith::ExtFOp>();
 }
 
+bool remat::isRoundedInBody(Value element) {
+  return llvm::all_of(element.getUsers(), [](Operation *user) {
+    if (isa<arith::TruncFOp>(user))
+      return cast<FloatType>(user->getResult(0).getType()).getWidth() <= 16;
+    return user->getNumRegions() == 0 && user->getNumResults() != 0 &&
+           llvm::all_of(user->getResults(), isRoundedInBody);
+  });
+}
+
 bool remat::isZeroTensor(Value tensor) {
   TypedAttr value = getSplatConstant(tensor);
   if (auto real = dyn_cast_or_null<FloatAttr>(value))

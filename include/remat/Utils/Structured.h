@@ -54,6 +54,10 @@ bool isZeroTensor(mlir::Value tensor);
 /// policy; null if there is none.
 mlir::arith::ExtFOp findWidening(mlir::Value value);
 
+/// Whether all that a body makes of `element` is rounded to 16 bits before the
+/// body yields it.
+bool isRoundedInBody(mlir::Value element);
+
 /// Whether `body`, of a structured operation with two inputs and one init,
 /// computes `init + a * b` of floats, up to conversions of `a` and `b` between
 /// floating-point types. Upstream's test of a contraction is more tolerant: it

@@ -7,6 +7,7 @@
 #include "RegisterTiles.h"
 
 #include "remat/Codegen/Reduction.h"
+#include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -163,15 +164,11 @@ bool RegisterPlanner::isRounded(const RowStep &step) const {
     return false;
   for (const RowStep &other :
        llvm::concat<const RowStep>(schedule.steps, schedule.finals)) {
-    if (llvm::none_of(other.nest.inputs, [&](const Access &input) {
-          return input.root == root && input.isRead;
-        }))
-      continue;
-    if (other.isContraction || !findAccumulators(other.nest).empty() ||
-        !llvm::all_of(other.nest.outputs, [](const Access &output) {
-          return isHalf(output.elementType);
-        }))
-      return false;
+    for (auto [input, argument] :
+         llvm::zip(other.nest.inputs, other.nest.body->getArguments()))
+      if (input.root == root && input.isRead &&
+          (other.isContraction || !isRoundedInBody(argument)))
+        return false;
   }
   return true;
 }

@@ -29,17 +29,6 @@ using namespace remat;
 
 static bool isNarrow(Type type) { return type.isF16() || type.isBF16(); }
 
-/// Whether all that a body makes of `element` is rounded to 16 bits before the
-/// body yields it.
-static bool isRoundedIn(Value element) {
-  return llvm::all_of(element.getUsers(), [](Operation *user) {
-    if (isa<arith::TruncFOp>(user))
-      return isNarrow(user->getResult(0).getType());
-    return user->getNumRegions() == 0 && user->getNumResults() != 0 &&
-           llvm::all_of(user->getResults(), isRoundedIn);
-  });
-}
-
 /// The type of 16 bits that the elements of `factor` have, or have before they
 /// are widened; null if they have none.
 static Type getNarrowType(Value factor) {
@@ -68,8 +57,8 @@ static bool isRounded(linalg::LinalgOp product) {
          readers.collect(result, product->getBlock()) &&
          !readers.reads.empty() &&
          llvm::all_of(readers.reads, [](OpOperand *read) {
-           return isRoundedIn(cast<linalg::GenericOp>(read->getOwner())
-                                  .getMatchingBlockArgument(read));
+           return isRoundedInBody(cast<linalg::GenericOp>(read->getOwner())
+                                      .getMatchingBlockArgument(read));
          });
 }
 
