@@ -43,13 +43,14 @@ void NestEmitter::splitIndex(Value number, ArrayRef<unsigned> loops,
   if (carries)
     rest = arith::MulIOp::create(builder, loc, rest,
                                  emitIndex(builder, loc, plan.width), nsw);
-  for (auto [place, loop] : llvm::reverse(llvm::enumerate(loops))) {
+  for (unsigned loop : llvm::reverse(loops)) {
     bool isVector = static_cast<int>(loop) == plan.vectorLoop && !carries;
     int64_t size = nest.loops[loop].size / (isVector ? plan.width : 1);
     if (isVector && isTail)
       size = plan.tail;
     Value index = rest;
-    if (place != 0) {
+    // What is left for the slowest loop is within it.
+    if (loop != loops.front()) {
       Value divisor = emitIndex(builder, loc, size);
       index = arith::RemUIOp::create(builder, loc, rest, divisor);
       rest = arith::DivUIOp::create(builder, loc, rest, divisor);
