@@ -218,13 +218,21 @@ private:
   void storeScratch(mlir::Value scratch, mlir::Value value, mlir::Value place);
   mlir::Value loadScratch(mlir::Value scratch, mlir::Type type,
                           mlir::Value place);
+  Scratch getScratch(llvm::ArrayRef<mlir::Value> sums);
+  void storeTerms(llvm::ArrayRef<mlir::Value> scratch,
+                  llvm::ArrayRef<mlir::Value> sums, mlir::Value place);
+  llvm::SmallVector<mlir::Value> loadTerms(llvm::ArrayRef<mlir::Value> scratch,
+                                           llvm::ArrayRef<mlir::Value> mine,
+                                           mlir::Value place);
   void combine(llvm::MutableArrayRef<mlir::Value> sums,
                llvm::ArrayRef<mlir::Value> terms);
   void combineMoments(llvm::MutableArrayRef<mlir::Value> sums,
                       llvm::ArrayRef<mlir::Value> terms);
+  void setCount(llvm::SmallVectorImpl<mlir::Value> &sums, int64_t count);
   void addOrigins(llvm::SmallVectorImpl<mlir::Value> &sums);
   void removeOrigins(llvm::SmallVectorImpl<mlir::Value> &sums);
   void addPoints(llvm::MutableArrayRef<mlir::Value> sums);
+  std::optional<int64_t> countSplitTerms() const;
   mlir::Value emitCount(mlir::Type type, mlir::Value split);
   llvm::SmallVector<mlir::Value> emitNoMoments();
   void emitMoments(llvm::ArrayRef<mlir::Value> sums);

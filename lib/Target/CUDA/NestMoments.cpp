@@ -28,6 +28,7 @@
 #include "NestEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace remat;
@@ -40,6 +41,29 @@ static Value emitFloat(OpBuilder &builder, Location loc, Type type,
                        double value) {
   return arith::ConstantOp::create(builder, loc,
                                    builder.getFloatAttr(type, value));
+}
+
+/// 1 / `value`, which is from 1 to 2^126. A division would look for other
+/// numbers, and take longer than the terms do. In f32, the device's own inverse
+/// is as near as the sums are. For f64 it is a beginning, of which each step
+/// doubles the bits.
+static Value emitInverse(OpBuilder &builder, Location loc, Value value) {
+  Type type = value.getType(), single = builder.getF32Type();
+  Value one = emitFloat(builder, loc, type, 1);
+  if (matchPattern(value, m_Constant()))
+    return builder.createOrFold<arith::DivFOp>(loc, one, value);
+  Value inverse = arith::DivFOp::create(
+      builder, loc, emitFloat(builder, loc, single, 1),
+      convertFloat(builder, loc, value, single),
+      arith::FastMathFlags::afn | arith::FastMathFlags::arcp);
+  inverse = convertFloat(builder, loc, inverse, type);
+  for (int step = 0; step < 2 && type != single; ++step) {
+    Value product = arith::MulFOp::create(builder, loc, value, inverse);
+    Value rest = arith::SubFOp::create(builder, loc, one, product);
+    rest = arith::MulFOp::create(builder, loc, rest, inverse);
+    inverse = arith::AddFOp::create(builder, loc, inverse, rest);
+  }
+  return inverse;
 }
 
 void NestEmitter::addSquares(const Access &access, const NestPlan &sum) {
@@ -57,20 +81,21 @@ SmallVector<Value> NestEmitter::emitNoMoments() {
 /// Puts two groups together, by the formula above.
 void NestEmitter::combineMoments(MutableArrayRef<Value> sums,
                                  ArrayRef<Value> terms) {
-  auto add = [&](Value a, Value b) -> Value {
-    return arith::AddFOp::create(builder, loc, a, b);
+  // What is made of known counts alone is a constant.
+  auto add = [&](Value a, Value b) {
+    return builder.createOrFold<arith::AddFOp>(loc, a, b);
   };
-  auto multiply = [&](Value a, Value b) -> Value {
-    return arith::MulFOp::create(builder, loc, a, b);
+  auto multiply = [&](Value a, Value b) {
+    return builder.createOrFold<arith::MulFOp>(loc, a, b);
   };
   int64_t width = plan.resultWidth();
   Value mine = sums[2 * width], others = terms[2 * width];
   Value count = add(mine, others);
   // Of nothing, sums and squares are zero, and so is the difference.
   Value one = emitFloat(builder, loc, count.getType(), 1);
-  Value divisor = arith::MaxNumFOp::create(
-      builder, loc, multiply(multiply(mine, others), count), one);
-  Value weight = arith::DivFOp::create(builder, loc, one, divisor);
+  Value divisor = builder.createOrFold<arith::MaxNumFOp>(
+      loc, multiply(multiply(mine, others), count), one);
+  Value weight = emitInverse(builder, loc, divisor);
   for (int64_t number = 0; number < width; ++number) {
     Value &sum = sums[number], &square = sums[width + number];
     Value difference = arith::SubFOp::create(
@@ -80,6 +105,13 @@ void NestEmitter::combineMoments(MutableArrayRef<Value> sums,
     sum = add(sum, terms[number]);
   }
   sums[2 * width] = count;
+}
+
+/// Says that each result of each thread has `count` terms, so that no thread
+/// needs to divide by what others have.
+void NestEmitter::setCount(SmallVectorImpl<Value> &sums, int64_t count) {
+  Value &known = sums[2 * plan.resultWidth()];
+  known = emitFloat(builder, loc, known.getType(), count);
 }
 
 /// What a thread begins to add its terms to.
@@ -142,13 +174,22 @@ void NestEmitter::addPoints(MutableArrayRef<Value> sums) {
   combineMoments(sums, group);
 }
 
+/// How many terms each result has in each block of those that share it, if all
+/// blocks have as many.
+std::optional<int64_t> NestEmitter::countSplitTerms() const {
+  if (divided.splitSteps() * divided.splits != divided.steps() ||
+      divided.tail != 0)
+    return std::nullopt;
+  return divided.splitSteps() * divided.termWidth();
+}
+
 /// How many terms each result has in the block `split` of those that share it,
 /// as a float.
 Value NestEmitter::emitCount(Type type, Value split) {
+  if (std::optional<int64_t> each = countSplitTerms())
+    return emitFloat(builder, loc, type, *each);
   int64_t each = divided.splitSteps() * divided.termWidth();
   int64_t all = divided.steps() * divided.termWidth();
-  if (each * divided.splits == all && divided.tail == 0)
-    return emitFloat(builder, loc, type, each);
   auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
   // The last block has fewer, and the first has the terms behind all vectors.
   Value before = arith::MulIOp::create(builder, loc, split, index(each), nsw);

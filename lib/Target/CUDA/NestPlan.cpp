@@ -32,7 +32,7 @@ static constexpr int64_t splitThreads = 1 << 17;
 /// each of its lanes so many where terms are not next to each other.
 static constexpr int64_t minSplitTerms = 2048;
 static constexpr int64_t minLaneTerms = 16;
-static constexpr int64_t maxSplits = 256;
+static constexpr int64_t maxSplits = 512;
 /// Results of a block that have a lane each next to each other.
 static constexpr int64_t columns = 32;
 
@@ -45,6 +45,9 @@ static constexpr int64_t maxRounds = 4;
 /// Vectors of a row that a thread reads before it computes with any: then a row
 /// that several operations read can stay in registers.
 static constexpr int64_t maxRowVectors = 8;
+/// Threads that add up for a result what blocks left. Those next to each other
+/// in a block still read 128 bytes, and few results have several blocks.
+static constexpr int64_t maxPartialLanes = 32;
 /// Neighbouring results that a thread has where it adds up what blocks left: as
 /// many doubles as 16 bytes hold.
 static constexpr int64_t maxPartialWidth = 2;
@@ -424,9 +427,8 @@ NestPlan remat::cuda::planForPartials(const NestPlan &plan) {
     last.width = std::min(plan.width, maxPartialWidth);
     last.vectorIsResults = true;
   }
-  // Many results have a lane each next to each other.
-  int64_t most = last.groups() >= columns ? 8 : 32;
-  last.lanes = std::min<int64_t>(llvm::bit_floor(uint64_t(plan.splits)), most);
+  last.lanes = std::min<int64_t>(llvm::bit_floor(uint64_t(plan.splits)),
+                                 maxPartialLanes);
   last.rounds = std::min(last.terms / last.lanes, maxRounds);
   return last;
 }

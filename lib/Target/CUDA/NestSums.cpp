@@ -19,6 +19,9 @@ using namespace remat::cuda;
 
 static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 
+/// What blocks left that code is repeated for, rather than put into a loop.
+static constexpr int64_t maxRepeatedPartials = 16;
+
 Value NestEmitter::emitInit(const Accumulator &accumulator,
                             const Point &point) {
   const Access &access = nest.outputs[accumulator.output];
@@ -168,6 +171,12 @@ LogicalResult NestEmitter::emitTerms(Value begin, Value end, Value trips,
 // What threads have, added up
 //===----------------------------------------------------------------------===//
 
+/// Whether all threads have the same number, which is known. None has to say so
+/// to others.
+static bool isConstant(Value value) {
+  return value.getDefiningOp<arith::ConstantOp>() != nullptr;
+}
+
 void NestEmitter::storeScratch(Value scratch, Value value, Value place) {
   if (Type storage = getStorageType(value.getType());
       storage != value.getType())
@@ -180,6 +189,32 @@ Value NestEmitter::loadScratch(Value scratch, Type type, Value place) {
   if (value.getType() != type)
     value = arith::TruncIOp::create(builder, loc, type, value);
   return value;
+}
+
+/// Shared memory for what each thread has, where that is not known.
+NestEmitter::Scratch NestEmitter::getScratch(ArrayRef<Value> sums) {
+  Scratch scratch(sums.size());
+  for (auto [number, sum] : llvm::enumerate(sums))
+    if (!isConstant(sum))
+      scratch[number] = launch.getReductionScratch(number, sum.getType());
+  return scratch;
+}
+
+/// Leaves what the thread has at `place`.
+void NestEmitter::storeTerms(ArrayRef<Value> scratch, ArrayRef<Value> sums,
+                             Value place) {
+  for (auto [sum, to] : llvm::zip(sums, scratch))
+    if (to)
+      storeScratch(to, sum, place);
+}
+
+/// What the thread at `place` has left, as this one has `mine`.
+SmallVector<Value> NestEmitter::loadTerms(ArrayRef<Value> scratch,
+                                          ArrayRef<Value> mine, Value place) {
+  SmallVector<Value> terms;
+  for (auto [sum, from] : llvm::zip(mine, scratch))
+    terms.push_back(from ? loadScratch(from, sum.getType(), place) : sum);
+  return terms;
 }
 
 /// `sums` and `terms` combined, one by one, or as moments.
@@ -199,14 +234,13 @@ void NestEmitter::emitWarpTree(MutableArrayRef<Value> sums) {
        half /= 2) {
     SmallVector<Value> others;
     for (Value sum : sums)
-      others.push_back(emitShuffleXor(builder, loc, sum, half));
+      others.push_back(
+          isConstant(sum) ? sum : emitShuffleXor(builder, loc, sum, half));
     combine(sums, others);
   }
   if (plan.lanes <= warpSize)
     return;
-  SmallVector<Value> scratch;
-  for (auto [number, sum] : llvm::enumerate(sums))
-    scratch.push_back(launch.getReductionScratch(number, sum.getType()));
+  Scratch scratch = getScratch(sums);
   Value size = emitIndex(builder, loc, warpSize);
   Value warp = arith::DivUIOp::create(builder, loc, launch.thread, size);
   {
@@ -215,8 +249,7 @@ void NestEmitter::emitWarpTree(MutableArrayRef<Value> sums) {
     openIf(builder, loc,
            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane,
                                  emitIndex(builder, loc, 0)));
-    for (auto [sum, place] : llvm::zip(sums, scratch))
-      storeScratch(place, sum, warp);
+    storeTerms(scratch, sums, warp);
   }
   launch.emitBarrier(loc);
   int64_t warps = plan.lanes / warpSize;
@@ -226,12 +259,11 @@ void NestEmitter::emitWarpTree(MutableArrayRef<Value> sums) {
       arith::DivUIOp::create(builder, loc, launch.thread,
                              emitIndex(builder, loc, plan.lanes)),
       emitIndex(builder, loc, warps), nsw);
+  const SmallVector<Value> mine = llvm::to_vector(sums);
   for (int64_t i = 0; i < warps; ++i) {
     Value place = arith::AddIOp::create(builder, loc, first,
                                         emitIndex(builder, loc, i), nsw);
-    SmallVector<Value> terms;
-    for (auto [sum, from] : llvm::zip(sums, scratch))
-      terms.push_back(loadScratch(from, sum.getType(), place));
+    SmallVector<Value> terms = loadTerms(scratch, mine, place);
     if (i == 0)
       llvm::copy(terms, sums.begin());
     else
@@ -243,11 +275,8 @@ void NestEmitter::emitWarpTree(MutableArrayRef<Value> sums) {
 /// of them has the totals.
 void NestEmitter::emitBlockTree(SmallVectorImpl<Value> &sums, Value lane,
                                 int64_t stride) {
-  SmallVector<Value> scratch;
-  for (auto [number, sum] : llvm::enumerate(sums)) {
-    scratch.push_back(launch.getReductionScratch(number, sum.getType()));
-    storeScratch(scratch.back(), sum, launch.thread);
-  }
+  Scratch scratch = getScratch(sums);
+  storeTerms(scratch, sums, launch.thread);
   launch.emitBarrier(loc);
   OpBuilder::InsertionGuard guard(builder);
   auto ifFirst = scf::IfOp::create(
@@ -258,13 +287,11 @@ void NestEmitter::emitBlockTree(SmallVectorImpl<Value> &sums, Value lane,
   builder.setInsertionPointToStart(ifFirst.elseBlock());
   scf::YieldOp::create(builder, loc, sums);
   builder.setInsertionPointToStart(ifFirst.thenBlock());
+  const SmallVector<Value> mine = llvm::to_vector(sums);
   for (int64_t i = 1; i < plan.lanes; ++i) {
     Value place = arith::AddIOp::create(
         builder, loc, launch.thread, emitIndex(builder, loc, i * stride), nsw);
-    SmallVector<Value> terms;
-    for (auto [sum, from] : llvm::zip(sums, scratch))
-      terms.push_back(loadScratch(from, sum.getType(), place));
-    combine(sums, terms);
+    combine(sums, loadTerms(scratch, mine, place));
   }
   scf::YieldOp::create(builder, loc, sums);
   llvm::copy(ifFirst.getResults(), sums.begin());
@@ -438,8 +465,11 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
     isTail = false;
   }
   widenSums(types, sums);
-  if (squares)
+  if (squares) {
+    if (std::optional<int64_t> trips = countTrips(); trips && plan.tail == 0)
+      setCount(sums, *trips * plan.termWidth());
     removeOrigins(sums);
+  }
   if (plan.lanes != 1)
     emitTree(sums, lane, slots);
   if (isKnownToAll()) {
@@ -495,17 +525,8 @@ LogicalResult NestEmitter::emitPartials(ArrayRef<unsigned> partials) {
   Value isFirstLane = arith::CmpIOp::create(
       builder, loc, arith::CmpIPredicate::eq, lane, index(0));
   SmallVector<Value> sums = emitBegin(isFirstLane);
-  auto addUp = [&](Value begin, Value trips, int64_t rounds) {
-    auto loop =
-        scf::ForOp::create(builder, loc, index(0), trips, index(1), sums);
-    OpBuilder::InsertionGuard inner(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> updated(loop.getRegionIterArgs());
-    Value first = arith::AddIOp::create(
-        builder, loc, begin,
-        arith::MulIOp::create(builder, loc, loop.getInductionVar(),
-                              index(rounds * plan.lanes), nsw),
-        nsw);
+  auto addRounds = [&](Value first, int64_t rounds,
+                       MutableArrayRef<Value> updated) {
     for (int64_t round = 0; round < rounds; ++round) {
       Value split = arith::AddIOp::create(builder, loc, first,
                                           index(round * plan.lanes), nsw);
@@ -523,23 +544,42 @@ LogicalResult NestEmitter::emitPartials(ArrayRef<unsigned> partials) {
         terms.push_back(emitCount(terms.front().getType(), split));
       combine(updated, terms);
     }
+  };
+  auto addUp = [&](Value begin, Value trips, int64_t rounds) {
+    auto loop =
+        scf::ForOp::create(builder, loc, index(0), trips, index(1), sums);
+    OpBuilder::InsertionGuard inner(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> updated(loop.getRegionIterArgs());
+    Value first = arith::AddIOp::create(
+        builder, loc, begin,
+        arith::MulIOp::create(builder, loc, loop.getInductionVar(),
+                              index(rounds * plan.lanes), nsw),
+        nsw);
+    addRounds(first, rounds, updated);
     scf::YieldOp::create(builder, loc, updated);
     sums.assign(loop.getResults().begin(), loop.getResults().end());
   };
   // Whole rounds of all lanes, then what is left for some of them.
   int64_t trips = plan.terms / plan.lanes, rest = trips % plan.rounds;
-  addUp(lane, index(trips / plan.rounds), plan.rounds);
+  // Without a loop, counts are known.
+  if (squares && trips - rest <= maxRepeatedPartials)
+    addRounds(lane, trips - rest, sums);
+  else
+    addUp(lane, index(trips / plan.rounds), plan.rounds);
   auto begin = [&](int64_t done) {
     return arith::AddIOp::create(builder, loc, lane, index(done * plan.lanes),
                                  nsw);
   };
   if (rest != 0)
-    addUp(begin(trips - rest), index(1), rest);
+    addRounds(begin(trips - rest), rest, sums);
   if (int64_t more = plan.terms % plan.lanes; more != 0) {
     Value isMore = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::ult, lane, index(more));
     addUp(begin(trips),
           arith::SelectOp::create(builder, loc, isMore, index(1), index(0)), 1);
+  } else if (std::optional<int64_t> each = countSplitTerms(); squares && each) {
+    setCount(sums, trips * *each);
   }
   if (plan.lanes != 1)
     emitTree(sums, lane, slots);

@@ -243,9 +243,31 @@ func.func private @odd_rows(%x: tensor<64x3001xf32>) -> tensor<64xf32> attribute
   return %2 : tensor<64xf32>
 }
 
+// So many that the device is busy: four blocks for each multiprocessor of an
+// H100, whatever the width of the sums. What they leave has several blocks, too.
+// CHECK-LABEL: gpu.func @few_columns_0
+// CHECK: gpu.block_id x upper_bound 512
+// CHECK-LABEL: gpu.func @few_columns_1
+// CHECK: gpu.block_id x upper_bound 2
+// CHECK: gpu.thread_id x upper_bound 256
+func.func private @few_columns(%x: tensor<1048576x32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<32xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<32xf32>) -> tensor<32xf32>
+  %2 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]
+  } ins(%x : tensor<1048576x32xf32>) outs(%1 : tensor<32xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %3 = arith.addf %out, %in : f32
+    linalg.yield %3 : f32
+  } -> tensor<32xf32>
+  return %2 : tensor<32xf32>
+}
+
 remat.graph @main(%x: tensor<64x64xf32>, %y: tensor<65536x32xf32>, %z: tensor<64x128xf32>, %l: tensor<64x51200xf32>,
-    %g: tensor<64xi64>, %t: tensor<100x64xf32>, %tc: tensor<64x100xf32>, %to: tensor<100x67xf32>, %i: tensor<8x4x49xf32>, %f: tensor<4xf32>, %o: tensor<64x3001xf32>)
-    -> (tensor<64xf32>, tensor<8x4x49xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>) {
+    %g: tensor<64xi64>, %t: tensor<100x64xf32>, %tc: tensor<64x100xf32>, %to: tensor<100x67xf32>, %i: tensor<8x4x49xf32>, %f: tensor<4xf32>, %o: tensor<64x3001xf32>, %w: tensor<1048576x32xf32>)
+    -> (tensor<32xf32>, tensor<64xf32>, tensor<8x4x49xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>) {
   %0 = remat.task 0 @scale(%x) : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %1 = remat.task 1 @rows(%x) : (tensor<64x64xf32>) -> tensor<64xf32>
   %2 = remat.task 2 @columns(%y) : (tensor<65536x32xf32>) -> tensor<32xf32>
@@ -255,6 +277,7 @@ remat.graph @main(%x: tensor<64x64xf32>, %y: tensor<65536x32xf32>, %z: tensor<64
   %6 = remat.task 6 @gather_columns(%g, %tc, %to) : (tensor<64xi64>, tensor<64x100xf32>, tensor<100x67xf32>) -> tensor<64x64xf32>
   %7 = remat.task 7 @lines(%i, %f) : (tensor<8x4x49xf32>, tensor<4xf32>) -> tensor<8x4x49xf32>
   %8 = remat.task 8 @odd_rows(%o) : (tensor<64x3001xf32>) -> tensor<64xf32>
-  remat.return %8, %7, %5, %6, %0, %1, %2, %3, %4 : tensor<64xf32>, tensor<8x4x49xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>
+  %9 = remat.task 9 @few_columns(%w) : (tensor<1048576x32xf32>) -> tensor<32xf32>
+  remat.return %9, %8, %7, %5, %6, %0, %1, %2, %3, %4 : tensor<32xf32>, tensor<64xf32>, tensor<8x4x49xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>
 }
 }
