@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A scatter whose sums are wider than its result is rounded in the end. Where
-// its sums cannot be made in a few rows at a time, all of them are kept.
+// its sums cannot be rounded as they are made, all of them are kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Builders.h"
-#include "remat/Utils/ScatterRows.h"
+#include "remat/Utils/ScatterWindows.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -57,7 +57,7 @@ void remat::codegen::widenScatters(func::FuncOp kernel) {
         op.getBody().front().getTerminator()->getOperands().back().getType();
     if (update == getElementTypeOrSelf(op.getInit().getType()))
       continue;
-    if (!getSplatConstant(op.getInit()) || !findScatterRows(op))
+    if (!getSplatConstant(op.getInit()) || !canRoundSums(op))
       widen(op, cast<FloatType>(update));
   }
 }

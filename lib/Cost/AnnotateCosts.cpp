@@ -40,7 +40,7 @@ static TargetAttr withLinkBandwidth(TargetAttr facts, int64_t bytesPerSecond) {
       facts.getMinBlockRows(), facts.getSumLength(), facts.getChannelBytes(),
       facts.getSliceBytes(), facts.getSliceRows(), facts.getMinSliceRows(),
       facts.getInPlace(), facts.getEpilogues(), facts.getStrides(),
-      facts.getThreads(), facts.getContractionFlops(),
+      facts.getWindows(), facts.getThreads(), facts.getContractionFlops(),
       facts.getNarrowContractionFlops(), facts.getTileFlops(),
       facts.getNarrowTileFlops(), facts.getLoopFlops(), facts.getBandwidth(),
       facts.getLaunchNs(), bytesPerSecond, facts.getDuplexLink());

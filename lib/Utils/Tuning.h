@@ -36,6 +36,12 @@ struct ScatterRowsTuning {
   static constexpr int64_t maxColumns = 1024;
 };
 
+/// Scatters whose windows are looked for.
+struct ScatterWindowsTuning {
+  /// The most points that can reach an element.
+  static constexpr int64_t maxPoints = 1024;
+};
+
 } // namespace remat
 
 #endif // REMAT_LIB_UTILS_TUNING_H

@@ -8,6 +8,9 @@
 // OFF-NOT: remat.scatter {{.*}}bf16>)
 // OFF: func.func @column
 
+// A target that looks for the windows of an element rounds their sum.
+// RUN: sed 's/"cpu"/"cuda", windows = true/' %s | remat-opt --remat-round-scatters | FileCheck %s --check-prefix=WINDOWS
+
 #row = affine_map<(i, j) -> (i)>
 #id = affine_map<(i, j) -> (i, j)>
 module attributes {remat.target = #remat.target<"cpu">} {
@@ -145,5 +148,45 @@ func.func @whole(%rows: tensor<64xi64>, %g: tensor<64x40xf32>) -> tensor<500x40x
     linalg.yield %d : f32
   } -> tensor<500x40xf32>
   return %n : tensor<500x40xf32>
+}
+
+// The gradient of a maximum over windows of 3 elements in steps of 2. The
+// gradient that comes in is rounded before, and widened where it is added.
+// CHECK-LABEL: func.func @windows(
+// CHECK: %[[G:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4x8xbf16>)
+// CHECK: linalg.yield %{{.*}} : bf16
+// CHECK: remat.scatter {{.*}} ins(%{{.*}}, %[[G]] : tensor<4x8xi8>, tensor<4x8xbf16>) outs(%{{.*}} : tensor<9x8xf32>)
+// CHECK-NEXT: ^bb0({{.*}}%[[V:.*]]: bf16):
+// CHECK-NEXT: %[[W:.*]] = arith.extf %[[V]] : bf16 to f32
+// CHECK: remat.yield {{.*}}, %[[W]] : index, index, f32
+// WINDOWS-LABEL: func.func @windows(
+// WINDOWS: %[[S:.*]] = remat.scatter {{.*}} outs(%{{.*}} : tensor<9x8xbf16>)
+// WINDOWS: remat.yield {{.*}} : index, index, f32
+// WINDOWS: return %[[S]] : tensor<9x8xbf16>
+func.func @windows(%places: tensor<4x8xi8>, %g: tensor<4x8xf32>) -> tensor<9x8xbf16> {
+  %zero = arith.constant dense<0.0> : tensor<9x8xf32>
+  %0 = tensor.empty() : tensor<4x8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%g : tensor<4x8xf32>) outs(%0 : tensor<4x8xf32>) {
+  ^bb0(%x: f32, %out: f32):
+    %t = arith.truncf %x : f32 to bf16
+    %w = arith.extf %t : bf16 to f32
+    linalg.yield %w : f32
+  } -> tensor<4x8xf32>
+  %s = remat.scatter {indexing_maps = [#id, #id], sizes = array<i64: 4, 8>} ins(%places, %r : tensor<4x8xi8>, tensor<4x8xf32>) outs(%zero : tensor<9x8xf32>) {
+  ^bb0(%i: index, %j: index, %place: i8, %v: f32):
+    %c2 = arith.constant 2 : index
+    %p = arith.index_castui %place : i8 to index
+    %q = arith.minui %p, %c2 : index
+    %d = arith.muli %i, %c2 : index
+    %k = arith.addi %d, %q : index
+    remat.yield %k, %j, %v : index, index, f32
+  } -> tensor<9x8xf32>
+  %e = tensor.empty() : tensor<9x8xbf16>
+  %n = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<9x8xf32>) outs(%e : tensor<9x8xbf16>) {
+  ^bb0(%x: f32, %out: bf16):
+    %t = arith.truncf %x : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<9x8xbf16>
+  return %n : tensor<9x8xbf16>
 }
 }

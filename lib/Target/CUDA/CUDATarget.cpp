@@ -178,7 +178,7 @@ TargetAttr CUDATarget::getFacts(MLIRContext *context, StringRef chip) const {
       /*sum_length=*/16 << 10, /*channel_bytes=*/8 << 20,
       /*slice_bytes=*/128 << 20, /*slice_rows=*/4096,
       /*min_slice_rows=*/512, /*in_place=*/true, /*epilogues=*/true,
-      /*strides=*/true,
+      /*strides=*/true, /*windows=*/true,
       /*threads=*/0,
       /*contraction_flops=*/int64_t(50'000'000'000'000),
       /*narrow_contraction_flops=*/int64_t(550'000'000'000'000),

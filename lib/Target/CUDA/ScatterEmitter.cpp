@@ -100,9 +100,10 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
   std::optional<ScatterRows> rows;
   if (update != getElementTypeOrSelf(op.getInit().getType())) {
     rows = findScatterRows(op);
-    if (!rows || !plan.init)
+    if (!canRoundSums(op) || !plan.init)
       return op.emitOpError("has sums wider than the result, expected this "
-                            "only where they can be made in blocks of rows");
+                            "only where they can be made in blocks of rows, or "
+                            "from the windows of an element");
     plan.sums = update;
   }
   ArrayRef<int64_t> sizes = op.getSizes();
@@ -128,7 +129,7 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
     if (dim >= 0)
       plan.threads = multiplyCounts(plan.threads, sizes[loop]);
   }
-  if (!plan.sums)
+  if (!rows)
     planWindows(plan);
   if (fastest >= 0) {
     plan.owned.push_back(fastest);

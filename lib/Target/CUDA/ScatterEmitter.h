@@ -28,6 +28,7 @@
 
 #include "remat/Codegen/LoopNest.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/ScatterWindows.h"
 
 #include <optional>
 
@@ -50,22 +51,6 @@ struct ScatterLists {
   int64_t threads = 1;
 };
 
-/// Coordinates that are `stride` times the index of a loop and a number of
-/// `low` or more, by which an element is in reach of `count` indices.
-struct ScatterWindow {
-  unsigned loop = 0;
-  int64_t stride = 1, low = 0, count = 1;
-  /// That number is `offset` and `scale` times `digit`, if that is not null,
-  /// which is below `digits`. It is one of the digits of the number of a place
-  /// in a window, and counts `unit` there.
-  mlir::Value digit;
-  int64_t scale = 1, offset = 0, digits = 1, unit = 1;
-  /// Coordinates that others are moved to so that they are in bounds.
-  llvm::SmallVector<int64_t, 2> limits;
-
-  bool isIndex() const { return stride == 1 && low == 0 && count == 1; }
-};
-
 struct ScatterPlan {
   ScatterOp op;
   BufferView result;
@@ -74,7 +59,8 @@ struct ScatterPlan {
   /// What all of the result is set to before, or null.
   mlir::TypedAttr init;
   /// The type of sums that are wider than the result, or null. They are in
-  /// shared memory until all points are added, and rounded then.
+  /// shared memory, or in registers of threads that look for windows, until all
+  /// points are added, and rounded then.
   mlir::Type sums;
   /// For each loop the dimension of the result whose index it is, or -1.
   llvm::SmallVector<int> ownedDims;

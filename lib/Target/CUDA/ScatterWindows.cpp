@@ -4,27 +4,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The gradient of a maximum over windows adds at
-//
-//     stride * index of the window + place in the window,
-//
-// and places are few. So the windows that contain an element follow from its
-// coordinates. Each thread has an element of the result, or a vector of them,
-// goes over these windows in the order of the points, and adds where the
-// coordinates are those of its element. Nothing is filled before, and no thread
-// waits for memory that it has written.
+// Where few windows contain an element, each thread has an element of the
+// result, or a vector of them, goes over these windows in the order of the
+// points, and adds where the coordinates are those of its element. Nothing is
+// filled before, no thread waits for memory that it has written, and sums are
+// rounded as they are written, if the result is narrower.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ScatterPoints.h"
 
+#include "remat/Codegen/Reduction.h"
 #include "remat/Utils/Intervals.h"
 #include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace remat;
@@ -33,162 +29,22 @@ using namespace remat::cuda;
 
 static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 
-/// Points that a thread looks at for an element at most.
-static constexpr int64_t maxPoints = 1024;
 /// Points whose code is repeated rather than put into a loop.
 static constexpr int64_t maxRepeated = 16;
-
-static std::optional<int64_t> getConstant(Value value) {
-  IntegerAttr constant;
-  if (!matchPattern(value, m_Constant(&constant)) ||
-      constant.getValue().getSignificantBits() > 64)
-    return std::nullopt;
-  return constant.getValue().getSExtValue();
-}
-
-//===----------------------------------------------------------------------===//
-// Coordinates
-//===----------------------------------------------------------------------===//
-
-/// Bounds beyond which no coordinate of a tensor is, far from overflows.
-static constexpr Interval sane{-(int64_t(1) << 48), int64_t(1) << 48};
-
-namespace {
-/// stride * index of `loop` + rest, where rest = scale * varying + offset, if
-/// that is known. There is no loop if it is -1.
-struct Coordinate {
-  int loop = -1;
-  int64_t stride = 0;
-  Interval rest{0, 0};
-  Value varying;
-  int64_t scale = 0, offset = 0;
-  /// Whether `rest` is known as a function of `varying`.
-  bool isKnown = true;
-
-  bool isSane() const {
-    return rest.isWithin(sane) && Interval{stride, stride}.isWithin(sane) &&
-           Interval{scale, scale}.isWithin(sane) &&
-           Interval{offset, offset}.isWithin(sane);
-  }
-};
-} // namespace
-
-/// a + sign * b, of which one has no loop.
-static Coordinate combine(const Coordinate &a, const Coordinate &b, int sign) {
-  Coordinate sum = a;
-  if (b.loop >= 0) {
-    sum.loop = b.loop;
-    sum.stride = b.stride;
-  }
-  sum.rest.low += sign > 0 ? b.rest.low : -b.rest.high;
-  sum.rest.high += sign > 0 ? b.rest.high : -b.rest.low;
-  sum.offset += sign * b.offset;
-  sum.isKnown &= b.isKnown && !(a.varying && b.varying);
-  if (b.varying) {
-    sum.varying = b.varying;
-    sum.scale = sign * b.scale;
-  }
-  return sum;
-}
-
-/// What is known of a value of the body, if it has bounds.
-static std::optional<Coordinate> analyze(ScatterOp op, Value value) {
-  if (auto point = dyn_cast<BlockArgument>(value);
-      point && point.getOwner() == &op.getBody().front() &&
-      point.getArgNumber() < op.getNumLoops())
-    return Coordinate{static_cast<int>(point.getArgNumber()), 1, {0, 0}, {}};
-  if (std::optional<int64_t> constant = getConstant(value)) {
-    Coordinate number{-1, 0, {*constant, *constant}, {}, 0, *constant};
-    return number.isSane() ? std::optional(number) : std::nullopt;
-  }
-  auto whole = [&]() -> std::optional<Coordinate> {
-    Coordinate rest{-1, 0, getInterval(value), value, 1};
-    return rest.isSane() ? std::optional(rest) : std::nullopt;
-  };
-  Operation *maker = value.getDefiningOp();
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(maker))
-    return whole();
-  std::optional<Coordinate> a = analyze(op, maker->getOperand(0)), sum;
-  if (isa<arith::MulIOp>(maker)) {
-    std::optional<int64_t> factor = getConstant(maker->getOperand(1));
-    if (!a || !factor || *factor <= 0 || *factor > INT16_MAX)
-      return whole();
-    sum = *a;
-    for (int64_t *number : {&sum->stride, &sum->rest.low, &sum->rest.high,
-                            &sum->scale, &sum->offset})
-      *number *= *factor;
-  } else {
-    std::optional<Coordinate> b = analyze(op, maker->getOperand(1));
-    bool isSum = isa<arith::AddIOp>(maker);
-    if (!a || !b || (b->loop >= 0 && (a->loop >= 0 || !isSum)))
-      return whole();
-    sum = combine(*a, *b, isSum ? 1 : -1);
-  }
-  return sum->isSane() ? sum : whole();
-}
-
-/// The first and the last point along a loop that can have a coordinate.
-static int64_t findFirst(const Coordinate &coordinate, int64_t place) {
-  return llvm::divideCeilSigned(place - coordinate.rest.high,
-                                coordinate.stride);
-}
-static int64_t findLast(const Coordinate &coordinate, int64_t place) {
-  return llvm::divideFloorSigned(place - coordinate.rest.low,
-                                 coordinate.stride);
-}
-
-/// What bounds a coordinate of the result. Limits that keep it within the
-/// tensor are looked through, if what they move is near them.
-static std::optional<ScatterWindow> findWindow(ScatterOp op, Value value) {
-  SmallVector<int64_t, 2> lowest, highest, limits;
-  while (Operation *bound = value.getDefiningOp()) {
-    if (!isa<arith::MaxSIOp, arith::MinSIOp>(bound))
-      break;
-    std::optional<int64_t> limit = getConstant(bound->getOperand(1));
-    if (!limit || !Interval{*limit, *limit}.isWithin(sane))
-      break;
-    (isa<arith::MaxSIOp>(bound) ? lowest : highest).push_back(*limit);
-    limits.push_back(*limit);
-    value = bound->getOperand(0);
-  }
-  std::optional<Coordinate> found = analyze(op, value);
-  if (!found || found->loop < 0 || found->stride <= 0)
-    return std::nullopt;
-  int64_t size = op.getSizes()[found->loop];
-  for (int64_t limit : lowest)
-    if (findFirst(*found, limit) > 0)
-      return std::nullopt;
-  for (int64_t limit : highest)
-    if (findLast(*found, limit) < size - 1)
-      return std::nullopt;
-  int64_t reach = found->rest.high - found->rest.low;
-  ScatterWindow window;
-  window.loop = found->loop;
-  window.stride = found->stride;
-  window.low = found->rest.low;
-  window.count = reach / found->stride + 1;
-  if (found->isKnown && found->scale > 0) {
-    window.digit = found->varying;
-    window.scale = found->scale;
-    window.offset = found->offset;
-  }
-  window.limits = std::move(limits);
-  return window;
-}
 
 /// The number that `window.digit` is a digit of.
 static Value findNumber(ScatterWindow &window) {
   Value value = window.digit;
   window.digits = getInterval(value).high + 1;
   if (auto remainder = value.getDefiningOp<arith::RemUIOp>()) {
-    std::optional<int64_t> digits = getConstant(remainder.getRhs());
+    std::optional<int64_t> digits = getConstantIntValue(remainder.getRhs());
     if (!digits || *digits <= 0)
       return {};
     window.digits = *digits;
     value = remainder.getLhs();
   }
   while (auto quotient = value.getDefiningOp<arith::DivUIOp>()) {
-    std::optional<int64_t> unit = getConstant(quotient.getRhs());
+    std::optional<int64_t> unit = getConstantIntValue(quotient.getRhs());
     if (!unit || *unit <= 0 || *unit > INT32_MAX)
       return {};
     window.unit = multiplyCounts(window.unit, *unit);
@@ -230,34 +86,11 @@ static void planNumber(ScatterPlan &plan) {
 }
 
 void remat::cuda::planWindows(ScatterPlan &plan) {
-  ScatterOp op = plan.op;
-  // What is checked is checked at each point once.
-  if (plan.isEmpty || llvm::any_of(op.getBody().front().without_terminator(),
-                                   [](Operation &op) { return !isPure(&op); }))
+  std::optional<ScatterWindows> found = findScatterWindows(plan.op);
+  if (!found)
     return;
-  SmallVector<std::optional<ScatterWindow>> windows(op.getNumLoops());
-  SmallVector<int> dims(op.getNumLoops(), -1);
-  ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
-  bool isOwned = true;
-  for (auto [dim, value] : llvm::enumerate(yielded.drop_back())) {
-    std::optional<ScatterWindow> window = findWindow(op, value);
-    if (!window || windows[window->loop])
-      continue;
-    isOwned &= window->isIndex();
-    dims[window->loop] = dim;
-    windows[window->loop] = window;
-  }
-  int64_t points = 1, inOrder = 1;
-  for (auto [loop, size] : llvm::enumerate(op.getSizes())) {
-    points =
-        multiplyCounts(points, windows[loop] ? windows[loop]->count : size);
-    if (plan.ownedDims[loop] < 0)
-      inOrder = multiplyCounts(inOrder, size);
-  }
-  if (isOwned || points > std::min(maxPoints, inOrder))
-    return;
-  plan.windows = std::move(windows);
-  plan.windowDims = std::move(dims);
+  plan.windows = std::move(found->windows);
+  plan.windowDims = std::move(found->dims);
   planNumber(plan);
   plan.threads = 1;
   for (int64_t extent : plan.result.shape)
@@ -528,12 +361,19 @@ LogicalResult WindowedScatter::run(Value thread) {
   Value address =
       emitLinear(builder, loc, plan.result.offset, plan.result.strides, place);
   SmallVector<Value> sums;
-  if (plan.init)
-    sums.assign(plan.width, arith::ConstantOp::create(builder, loc, plan.init));
-  else
+  auto convert = [&](Value value, Type type) {
+    return plan.sums ? convertFloat(builder, loc, value, type) : value;
+  };
+  if (plan.init) {
+    Value init = arith::ConstantOp::create(builder, loc, plan.init);
+    sums.assign(plan.width, convert(init, plan.sums));
+  } else {
     sums = loadResults(plan, launch, address);
+  }
   if (failed(addAll(sums)))
     return failure();
+  for (Value &sum : sums)
+    sum = convert(sum, getElementTypeOrSelf(op.getInit()));
   storeResults(plan, launch, sums, address);
   return success();
 }

@@ -11,12 +11,13 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Utils/Builders.h"
-#include "remat/Utils/ScatterRows.h"
+#include "remat/Utils/ScatterWindows.h"
 #include "remat/Utils/Structured.h"
 #include "remat/Utils/Tags.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace remat {
 #define GEN_PASS_DEF_ROUNDSCATTERSPASS
@@ -103,16 +104,52 @@ static void rewrite(ScatterOp scatter, Type type) {
   scatter->erase();
 }
 
+/// Lets `scatter` widen what is made for it alone, and widened in the end.
+static void narrowInput(ScatterOp scatter, unsigned number) {
+  auto made = dyn_cast<OpResult>(scatter.getInputs()[number]);
+  if (!made || !made.hasOneUse() || isTagged(made))
+    return;
+  auto maker = dyn_cast<linalg::GenericOp>(made.getOwner());
+  if (!maker || maker->getBlock() != scatter->getBlock() ||
+      maker->hasAttr(RematDialect::policyAttrName))
+    return;
+  OpOperand &init = maker.getDpsInitsMutable()[made.getResultNumber()];
+  BlockArgument output = maker.getMatchingBlockArgument(&init);
+  OpOperand &yielded =
+      maker.getBody()->getTerminator()->getOpOperand(made.getResultNumber());
+  auto widening = yielded.get().getDefiningOp<arith::ExtFOp>();
+  auto empty = init.get().getDefiningOp<tensor::EmptyOp>();
+  if (!widening || !empty || !output.use_empty())
+    return;
+  OpBuilder builder(maker);
+  Type wide = widening.getType(), narrow = widening.getIn().getType();
+  auto type = cast<RankedTensorType>(made.getType()).clone(narrow);
+  init.set(tensor::EmptyOp::create(builder, empty.getLoc(), type.getShape(),
+                                   narrow));
+  output.setType(narrow);
+  made.setType(type);
+  yielded.set(widening.getIn());
+  if (widening->use_empty())
+    widening->erase();
+  BlockArgument element = scatter.getElementArguments()[number];
+  element.setType(narrow);
+  builder.setInsertionPointToStart(&scatter.getBody().front());
+  auto again = arith::ExtFOp::create(builder, scatter.getLoc(), wide, element);
+  element.replaceAllUsesExcept(again, again);
+}
+
 namespace {
 struct RoundScatters
     : public remat::impl::RoundScattersPassBase<RoundScatters> {
   void runOnOperation() override {
     SmallVector<ScatterOp> scatters;
     getOperation().walk([&](ScatterOp op) { scatters.push_back(op); });
-    for (ScatterOp scatter : scatters)
-      if (Type type = findRoundedType(scatter);
-          type && findScatterRows(scatter))
+    for (ScatterOp scatter : scatters) {
+      for (unsigned number = 0; number < scatter.getInputs().size(); ++number)
+        narrowInput(scatter, number);
+      if (Type type = findRoundedType(scatter); type && canRoundSums(scatter))
         rewrite(scatter, type);
+    }
   }
 };
 } // namespace

@@ -172,6 +172,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     | `in_place` | bool | kernels may write a result where an operand lies that they have read |
     | `epilogues` | bool | the library adds a bias to a product and applies ReLU or GELU to it before it writes it, and makes their gradients so |
     | `strides` | bool | a slice is read where it lies by what is elementwise, and a part of a concatenation made there |
+    | `windows` | bool | the sum of an element that few windows can reach, as in the gradient of max pooling, is made from these windows alone |
     | `threads` | | the threads of the host that the speeds below are for; 0 where they do not depend on them |
     | `contraction_flops` | 1/s | contractions and convolutions by a library, on those threads |
     | `narrow_contraction_flops` | 1/s | the same with factors of f16 or bf16; half as fast with those of f32, if these may be multiplied with 10 bits of mantissa; 0 for `contraction_flops` |
@@ -198,6 +199,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     DefaultValuedParameter<"bool", "TargetDefaults::inPlace">:$in_place,
     DefaultValuedParameter<"bool", "TargetDefaults::epilogues">:$epilogues,
     DefaultValuedParameter<"bool", "TargetDefaults::strides">:$strides,
+    DefaultValuedParameter<"bool", "TargetDefaults::windows">:$windows,
     DefaultValuedParameter<"int64_t", "TargetDefaults::threads">:$threads,
     DefaultValuedParameter<"int64_t", "TargetDefaults::contractionFlops">:$contraction_flops,
     DefaultValuedParameter<"int64_t", "0">:$narrow_contraction_flops,
@@ -215,7 +217,8 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
                  TargetDefaults::minBlockRows, TargetDefaults::sumLength,
                  TargetDefaults::channelBytes, TargetDefaults::sliceBytes,
                  TargetDefaults::sliceRows, TargetDefaults::minSliceRows, TargetDefaults::inPlace,
-                 TargetDefaults::epilogues, TargetDefaults::strides, TargetDefaults::threads,
+                 TargetDefaults::epilogues, TargetDefaults::strides, TargetDefaults::windows,
+                 TargetDefaults::threads,
                  TargetDefaults::contractionFlops, /*narrow_contraction_flops=*/0, /*tile_flops=*/0,
                  /*narrow_tile_flops=*/0, TargetDefaults::loopFlops, TargetDefaults::bandwidth,
                  TargetDefaults::launchNs, TargetDefaults::linkBandwidth,
@@ -224,7 +227,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
   let assemblyFormat = [{
     `<` $name (`,` struct($alignment, $row_bytes, $block_bytes, $block_rows,
       $min_block_rows, $sum_length, $channel_bytes, $slice_bytes, $slice_rows,
-      $min_slice_rows, $in_place, $epilogues, $strides, $threads, $contraction_flops,
+      $min_slice_rows, $in_place, $epilogues, $strides, $windows, $threads, $contraction_flops,
       $narrow_contraction_flops, $tile_flops, $narrow_tile_flops, $loop_flops,
       $bandwidth, $launch_ns, $link_bandwidth, $duplex_link)^)? `>`
   }];

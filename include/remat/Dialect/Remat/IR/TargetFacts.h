@@ -37,6 +37,7 @@ struct TargetDefaults {
   static constexpr bool inPlace = true;
   static constexpr bool epilogues = false;
   static constexpr bool strides = false;
+  static constexpr bool windows = false;
   static constexpr int64_t threads = 2;
   static constexpr int64_t contractionFlops = 300'000'000'000;
   static constexpr int64_t loopFlops = 60'000'000'000;

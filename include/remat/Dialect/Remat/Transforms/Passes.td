@@ -240,10 +240,16 @@ def RoundScattersPass
     That is where one dimension of the result is computed and the others are
     those of the points, and where looking at all points for each block of rows
     takes no longer than writing the sums, by the target's facts
-    (include/remat/Utils/ScatterRows.h). A scatter or a rounding with a policy
-    stays as it is, and so does a scatter with a tag.
+    (include/remat/Utils/ScatterRows.h). It is also where few windows can reach
+    an element, on a target that makes its sum from these alone, as a GPU makes
+    the gradient of max pooling. A scatter or a rounding with a policy stays as
+    it is, and so does a scatter with a tag.
+
+    What is made for a scatter alone, and widened in the end, is in memory as it
+    was before, and the scatter widens it.
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
                            "::remat::RematDialect"];
 }
