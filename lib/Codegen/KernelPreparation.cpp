@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RoundedSigns.h"
 #include "WidenScatters.h"
 #include "remat/Codegen/KernelBufferization.h"
 #include "remat/Codegen/KernelContext.h"
@@ -350,6 +351,7 @@ LogicalResult remat::codegen::prepareForBufferization(func::FuncOp kernel) {
     return failure();
   expandConvolutions(kernel);
   widenScatters(kernel);
+  compareBeforeRounding(kernel);
   MLIRContext *context = kernel.getContext();
   RewritePatternSet patterns(context);
   patterns
