@@ -154,6 +154,7 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addNestedPass<func::FuncOp>(createLowerStacksPass());
   pm.addPass(createLowerDerivativeOpsPass());
   pm.addNestedPass<func::FuncOp>(createGeneralizeElementwisePass());
+  pm.addNestedPass<func::FuncOp>(createCompareRowMaximaPass());
   pm.addNestedPass<func::FuncOp>(createNarrowContractionOperandsPass());
   pm.addNestedPass<func::FuncOp>(createScatterToOneHotPass());
   pm.addNestedPass<func::FuncOp>(createScatterIntoSumsPass());

@@ -51,6 +51,22 @@ def NarrowContractionOperandsPass : Pass<"remat-narrow-contraction-operands", ":
   ];
 }
 
+def CompareRowMaximaPass : Pass<"remat-compare-row-maxima", "::mlir::func::FuncOp"> {
+  let summary = "Ask maxima whether all of a row is minus infinity";
+  let description = [{
+    A conjunction over comparisons of all elements of a row with minus infinity,
+    as PyTorch's attention has it for rows in which everything is masked, becomes
+    a comparison of the row's maximum (`arith.maximumf`), where that is there: of
+    the same tensor over the same dimensions, starting from minus infinity. Both
+    are false if an element is NaN.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numRewritten", "num-rewritten", "Number of conjunctions rewritten">
+  ];
+}
+
 def ScatterToOneHotPass
     : Pass<"remat-scatter-to-one-hot", "::mlir::func::FuncOp"> {
   let summary = "Write scatters of one element per row elementwise";
