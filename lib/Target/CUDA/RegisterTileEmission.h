@@ -164,7 +164,11 @@ private:
   Finish openFinish(unsigned number);
   mlir::Value getFinishAddress(const Finish &finish, const Access &access,
                                unsigned h);
-  void loadRowInputs(Finish &finish, mlir::Value product, unsigned h);
+  llvm::FailureOr<mlir::Value> getRowInput(unsigned number,
+                                           const LoopNest &nest, unsigned input,
+                                           unsigned h);
+  llvm::LogicalResult loadRowInputs(Finish &finish, mlir::Value product,
+                                    unsigned h);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   finishSum(const Finish &finish, mlir::Value sum);
   void storePair(const Finish &finish, unsigned output, mlir::Value base,

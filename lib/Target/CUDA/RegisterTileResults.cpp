@@ -102,32 +102,66 @@ Value RegisterTileEmission::getFinishAddress(const Finish &finish,
                      row, column);
 }
 
+/// What a step reads of a row that the warp owns: what the thread knows of it,
+/// what can be made of that, or what is in memory.
+FailureOr<Value> RegisterTileEmission::getRowInput(unsigned number,
+                                                   const LoopNest &nest,
+                                                   unsigned input, unsigned h) {
+  const Access &access = nest.inputs[input];
+  if (access.scalar)
+    return launch.context.scalars.lookupOrDefault(access.scalar);
+  int64_t row = getRowLoop(number);
+  auto known = rowValues.find(access.root);
+  if (known != rowValues.end() &&
+      known->second.offset ==
+          schedule.steps[number].nest.inputs[input].offset &&
+      known->second.coefficient == access.coefficients[row])
+    return known->second.values[h];
+  auto maker = plan.derived.find(access.root);
+  if (maker == plan.derived.end())
+    return launch.context.load(
+        builder, loc, access.root, access.elementType,
+        emitAddress(nest, access, /*columnLoop=*/-1, row,
+                    add(nest.loops[row].begin, getOwned(h)), Value()));
+  LoopNest made =
+      schedule.openRows(builder, schedule.steps[maker->second], position);
+  BodyEmitter body(*made.body, launch.context);
+  for (auto [place, read] : llvm::enumerate(made.inputs)) {
+    if (!read.scalar && !read.isRead)
+      continue;
+    FailureOr<Value> value = getRowInput(maker->second, made, place, h);
+    if (failed(value))
+      return failure();
+    body.defineArgument(made.body->getArgument(place), 0,
+                        [value = *value](OpBuilder &) { return value; });
+  }
+  Value result = made.body->getTerminator()->getOperand(0);
+  body.require(result);
+  body.prepare(0);
+  if (failed(body.emit(builder, 0)))
+    return failure();
+  return body.lookup(result);
+}
+
 /// Finds what a step that finishes a product reads of a row beside it.
-void RegisterTileEmission::loadRowInputs(Finish &finish, Value product,
-                                         unsigned h) {
+LogicalResult RegisterTileEmission::loadRowInputs(Finish &finish, Value product,
+                                                  unsigned h) {
   finish.rowInputs.clear();
   finish.inverses.clear();
   if (finish.step < 0)
-    return;
+    return success();
   for (auto [input, access] : llvm::enumerate(finish.nest.inputs)) {
     if (!access.root || !access.isRead || access.scalar ||
         access.root == product)
       continue;
-    auto known = rowValues.find(access.root);
-    bool isKnown =
-        known != rowValues.end() &&
-        known->second.offset ==
-            schedule.steps[finish.step].nest.inputs[input].offset &&
-        known->second.coefficient == access.coefficients[finish.rowLoop];
-    finish.rowInputs[input] =
-        isKnown
-            ? known->second.values[h]
-            : launch.context.load(builder, loc, access.root, access.elementType,
-                                  getFinishAddress(finish, access, h));
+    FailureOr<Value> value = getRowInput(finish.step, finish.nest, input, h);
+    if (failed(value))
+      return failure();
+    finish.rowInputs[input] = *value;
   }
   // Where all is rounded, a quotient is a product with the reciprocal.
   if (!tiles.areRounded())
-    return;
+    return success();
   for (auto op : finish.nest.body->getOps<arith::DivFOp>()) {
     BlockArgument divisor = getDivisor(op, finish.nest);
     auto value = divisor ? finish.rowInputs.find(divisor.getArgNumber())
@@ -139,6 +173,7 @@ void RegisterTileEmission::loadRowInputs(Finish &finish, Value product,
     finish.inverses[value->first] =
         arith::DivFOp::create(builder, loc, one, value->second);
   }
+  return success();
 }
 
 /// What is stored of an element of the product.
@@ -211,7 +246,8 @@ LogicalResult RegisterTileEmission::storeProduct(unsigned number,
     OpBuilder::InsertionGuard guard(builder);
     if (Value exists = emitIsOwned(h))
       openIf(builder, loc, exists);
-    loadRowInputs(finish, made.root, h);
+    if (failed(loadRowInputs(finish, made.root, h)))
+      return failure();
     SmallVector<Value> bases;
     for (const Access &output : finish.nest.outputs)
       bases.push_back(getFinishAddress(finish, output, h));

@@ -50,6 +50,8 @@ private:
   void finishRows(unsigned number);
   std::optional<std::pair<size_t, size_t>> findPass(unsigned number) const;
   bool isKnown(Value root, unsigned sum) const;
+  std::optional<unsigned> findDerived(const RowStep &reader, const Access &read,
+                                      unsigned sum) const;
 
   const RowSchedule &schedule;
   TiledRows &plan;
@@ -163,6 +165,59 @@ bool FinishPlanner::isKnown(Value root, unsigned sum) const {
   return true;
 }
 
+/// The loop of a step that walks the rows of a run.
+static const Loop *findRowLoop(const RowStep &step) {
+  for (const Loop &loop : step.nest.loops)
+    if (loop.dims.size() == 1 && int64_t(loop.dims[0]) == step.rows.back())
+      return &loop;
+  return nullptr;
+}
+
+/// How what a step reads or writes lies along its rows.
+static std::tuple<int64_t, int64_t, SmallVector<int64_t>>
+describeRows(const RowStep &step, const Access &access) {
+  const Loop *row = findRowLoop(step);
+  return {access.offset,
+          row ? access.coefficients[row - step.nest.loops.data()] : 0,
+          getOuterCoefficients(step, access)};
+}
+
+/// The step that makes what `read` is, if it makes one number of each row, of
+/// what is known of that row.
+std::optional<unsigned> FinishPlanner::findDerived(const RowStep &reader,
+                                                   const Access &read,
+                                                   unsigned sum) const {
+  std::optional<unsigned> found;
+  for (unsigned number = 0; number < schedule.steps.size(); ++number) {
+    const RowStep &step = schedule.steps[number];
+    const LoopNest &nest = step.nest;
+    if (llvm::none_of(nest.outputs, [&](const Access &output) {
+          return output.root == read.root;
+        }))
+      continue;
+    bool isOfRows =
+        !found && plan.steps[number].kind == TiledStep::RowsOnly &&
+        plan.steps[number].sum < 0 && !step.isContraction &&
+        nest.outputs.size() == 1 && isElementwise(nest) && findRowLoop(step) &&
+        llvm::all_of(
+            nest.loops,
+            [&](const Loop &loop) {
+              return loop.size == 1 || isRowLoop(step, loop);
+            }) &&
+        llvm::all_of(
+            nest.inputs,
+            [&](const Access &input) {
+              return !input.root || !input.isRead ||
+                     (isPlain(input) && isKnown(input.root, sum));
+            }) &&
+        describeRows(step, nest.outputs[0]) == describeRows(reader, read);
+    if (!isOfRows)
+      return std::nullopt;
+    found = number;
+  }
+  return found;
+}
+
 /// Finishes a sum over columns, of each of which a warp has all rows.
 void FinishPlanner::finishRows(unsigned number) {
   const RowStep &step = schedule.steps[number];
@@ -185,11 +240,20 @@ void FinishPlanner::finishRows(unsigned number) {
   }
   if (!read || side < 0 || !findPass(sum))
     return;
-  for (const Access &input : nest.inputs)
-    if (&input != read && input.root && input.isRead &&
-        (!isPlain(input) || input.coefficients[side] != 0 ||
-         !isKnown(input.root, sum)))
+  SmallVector<std::pair<Value, unsigned>> derived;
+  for (const Access &input : nest.inputs) {
+    if (&input == read || !input.root || !input.isRead)
+      continue;
+    if (!isPlain(input) || input.coefficients[side] != 0)
       return;
+    if (isKnown(input.root, sum))
+      continue;
+    std::optional<unsigned> maker = findDerived(step, input, sum);
+    if (!maker)
+      return;
+    derived.emplace_back(input.root, *maker);
+  }
+  plan.derived.insert(derived.begin(), derived.end());
   tiled.sum = sum;
   tiled.sideLoop = side;
   plan.passing.insert(read->root);

@@ -80,6 +80,9 @@ struct TiledRows {
   unsigned numSweeps = 0;
   /// One for each of the schedule's finals.
   std::vector<TiledFinal> finals;
+  /// By what it is: steps that make a number of each row of what a sweep ends
+  /// with, which threads make for themselves in registers as well.
+  llvm::DenseMap<mlir::Value, unsigned> derived;
   /// Sums that are in registers alone.
   llvm::DenseSet<mlir::Value> passing;
   /// Allocations for a tile of rows and columns in shared memory; for rows
