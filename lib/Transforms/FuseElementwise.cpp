@@ -138,7 +138,8 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
                      }));
   if ((keepNarrow || isReadMore) && isNarrowing(producer))
     return false;
-  return (isOnlyUse || isLayout(producer) || isMask(producer) ||
+  bool isCopied = isLayout(producer) && !isKeptCopy(producer, consumer);
+  return (isOnlyUse || isCopied || isMask(producer) ||
           isAbsorbed(producer, keepNarrow) ||
           (value == producer.getResult(0) && completes(producer, consumer))) &&
          isMemoryEffectFree(producer);

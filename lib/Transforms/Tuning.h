@@ -89,6 +89,13 @@ struct FoldingTuning {
   static constexpr int64_t mostConstantBytes = 4096;
 };
 
+/// `remat-reassociate-row-sums`.
+struct ProductTuning {
+  /// Factors that are looked at. Those of a softmax, its gradient and a dropout
+  /// are half as many.
+  static constexpr size_t maxFactors = 16;
+};
+
 /// `remat-slice-rows`.
 struct SliceTuning {
   /// How far apart the operations that are sliced may stand in the program, and

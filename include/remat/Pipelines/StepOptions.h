@@ -143,8 +143,8 @@ struct StepOptions {
   /// Whether a product of f16 or bf16 that a bias is added to may stay in f32
   /// until the sum is rounded.
   bool roundsOnlySums = false;
-  /// Whether scores in f32 may be rounded before they are multiplied with f16
-  /// or bf16.
+  /// Whether attention may round to 16 bits what it multiplies, and read its
+  /// results as they are rounded for others.
   bool roundsFactors = false;
   /// Whether forward kernels run again only where the plan says so, see
   /// remat-keep-repeated.

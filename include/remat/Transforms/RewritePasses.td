@@ -67,6 +67,42 @@ def CompareRowMaximaPass : Pass<"remat-compare-row-maxima", "::mlir::func::FuncO
   ];
 }
 
+def ReassociateRowSumsPass : Pass<"remat-reassociate-row-sums", "::mlir::func::FuncOp"> {
+  let summary = "Add up products of matrices in the shorter order";
+  let description = [{
+    The gradient of a softmax needs the sums of the rows of `P * dP`. In
+    attention, `dP` is the product of `dO` and the transposed `V`, and the forward
+    computation has `O`, the product of `P` and `V`. Then the sums are those of
+    the rows of `dO * O`, which are as long as a head is wide and not as a sequence
+    is long. They read nothing of `P` and `dP`, so that attention that is done in
+    tiles need not make these twice.
+
+    `P` may be any product of tensors, divided, negated, or replaced by zeros where
+    a condition says so, and the terms of the sum may have more such factors if
+    these are the same for all of its terms: the softmax may be differentiated in
+    any way, and there may be a dropout. Between all of them may be views,
+    transpositions, broadcasts and conversions to wider types. The results of both
+    products and the sum have the same type, and the product with `V` comes before
+    the sum. Only the order differs in which terms are added up.
+
+    Where all that reads `O` rounds it to 16 bits, nothing is done, as `O` would
+    have to be kept in twice as many bytes. With `uses-rounded-results`, the
+    rounded `O` is read, and other roundings on the way are left out of account,
+    such as that of `P` before it is multiplied.
+  }];
+  let options = [
+    Option<"usesRoundedResults", "uses-rounded-results", "bool", /*default=*/"false",
+           "Read results that are rounded for all other readers, too">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+  let statistics = [
+    Statistic<"numRewritten", "num-rewritten", "Number of sums rewritten">
+  ];
+}
+
 def ScatterToOneHotPass
     : Pass<"remat-scatter-to-one-hot", "::mlir::func::FuncOp"> {
   let summary = "Write scatters of one element per row elementwise";

@@ -134,16 +134,17 @@ void options::addCodeOptions(TableBuilder &table) {
                                      {"once", "only the sum"}};
   };
   table
-      .add("attention-rounding", TasksStage, MEMBER(roundsFactors),
+      .add("attention-rounding", JointStage | TasksStage, MEMBER(roundsFactors),
            AttentionRoundingSyntax(),
-           "What attention of f16 and bf16 rounds on a CUDA device of scores "
-           "that a program has in f32: 'program', nothing that the program "
-           "does not, or 'factors', scores and their gradients before they are "
-           "multiplied with 16 bits, as PyTorch's kernels do")
+           "What attention of f16 and bf16 rounds of what a program has in "
+           "f32: 'program', nothing that the program does not, or 'factors', "
+           "as PyTorch's kernels do: on a CUDA device scores and their "
+           "gradients before they are multiplied with 16 bits, and results "
+           "before the gradient reads them")
       .choices = [] {
     return std::vector<OptionChoice>{
         {"program", "only what the program rounds"},
-        {"factors", "scores and their gradients in products with 16 bits"}};
+        {"factors", "scores, their gradients, and results"}};
   };
   table
       .add("keep-repeated", TasksStage, MEMBER(keepRepeated),
