@@ -59,9 +59,11 @@ public:
   }
   const remat_matmul *getMatmul() const override { return &matmul; }
   /// In the precision of its factors, f32 or f64: others would have to add up
-  /// in a wider type, as the library does.
+  /// in a wider type, as the library does. Sums of products of two vectors, one
+  /// for each row, are nothing else, whatever the factors are.
   bool mayBeGenerated() const override {
-    return matmul.a_dtype == matmul.c_dtype &&
+    return (matmul.a_dtype == matmul.c_dtype ||
+            (matmul.m == 1 && matmul.n == 1)) &&
            (matmul.c_dtype == REMAT_F32 || matmul.c_dtype == REMAT_F64);
   }
   /// The library takes microseconds before it multiplies anything, and packs

@@ -164,6 +164,7 @@ struct Idiom {
 /// Longer ones first where one begins like another.
 static constexpr Idiom idioms[] = {
     {"max sub exp sum all div", "softmax"},
+    {"max sub exp sum compare div", "softmax"},
     {"max sub exp sum div", "softmax"},
     {"max sub exp sum log", "logsumexp"},
     {"max sub exp sum", "sumexp"},
