@@ -192,8 +192,10 @@ static bool anyReader(Value value, function_ref<bool(Operation *)> predicate) {
 }
 
 bool remat::isKeptCopy(linalg::GenericOp copy, linalg::GenericOp consumer) {
+  // Of targets where `remat-reassociate-row-sums` makes such consumers.
   unsigned level = getBackwardLevel(copy);
-  if (getBackwardLevel(consumer) <= level || copy.getNumDpsInputs() != 1)
+  if (!getTargetFacts(copy).getEpilogues() ||
+      getBackwardLevel(consumer) <= level || copy.getNumDpsInputs() != 1)
     return false;
   Value source = copy.getDpsInputs()[0];
   if (!isBufferType(source.getType()) ||

@@ -19,6 +19,7 @@
 
 #include "ReassociatedSum.h"
 
+#include "remat/Dialect/Remat/IR/TargetFacts.h"
 #include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
@@ -452,6 +453,9 @@ struct ReassociateRowSums
   using ReassociateRowSumsPassBase::ReassociateRowSumsPassBase;
 
   void runOnOperation() override {
+    // Elsewhere rows of scores are in a cache, where such sums are for free.
+    if (!getTargetFacts(getOperation()).getEpilogues())
+      return;
     SmallVector<linalg::GenericOp> sums;
     getOperation().walk([&](linalg::GenericOp op) {
       if (getTerm(op))

@@ -1,5 +1,5 @@
-// RUN: remat-opt %s --remat-reassociate-row-sums -split-input-file | FileCheck %s
-// RUN: remat-opt %s --remat-reassociate-row-sums=uses-rounded-results -split-input-file | FileCheck %s --check-prefix=ROUNDED
+// RUN: remat-opt %s --remat-set-target=target=cuda --remat-reassociate-row-sums -split-input-file | FileCheck %s
+// RUN: remat-opt %s --remat-set-target=target=cuda --remat-reassociate-row-sums=uses-rounded-results -split-input-file | FileCheck %s --check-prefix=ROUNDED
 
 // The gradient of a softmax in attention: the terms of the sum are the products
 // of each row of the result with its gradient. The result is there for another

@@ -85,6 +85,10 @@ def ReassociateRowSumsPass : Pass<"remat-reassociate-row-sums", "::mlir::func::F
     products and the sum have the same type, and the product with `V` comes before
     the sum. Only the order differs in which terms are added up.
 
+    This is done for targets that have the fact `epilogues`. On others, a row of
+    scores and its gradient are in a cache when they are made, and their sum costs
+    next to nothing.
+
     Where all that reads `O` rounds it to 16 bits, nothing is done, as `O` would
     have to be kept in twice as many bytes. With `uses-rounded-results`, the
     rounded `O` is read, and other roundings on the way are left out of account,
