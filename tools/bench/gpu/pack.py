@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 BUDGETS = ["100%", "80%", "min"]
 TIMED_BUDGETS = ["100%", "60%", "min"]
+# Rounded as PyTorch's kernels round.
+TIMED_OPTIONS = ["--effort=0.3", "--bias-rounding=once", "--attention-rounding=factors"]
 # The exit status of remat-compile where no plan fits.
 INFEASIBLE = 3
 # Libraries of the system that a machine with a GPU need not have.
@@ -47,7 +49,7 @@ def pack_model(binary, model, directory, is_timed):
         path = os.path.join(name, "step-%s.so" % budget.strip("%"))
         code = os.path.join(directory, path[:-3] + ".o")
         summary = call(os.path.join(binary, "remat-compile"), *given, "--target=cuda", "--budget=" + budget,
-                       *(["--effort=0.3", "--bias-rounding=once"] if is_timed else ["--effort=0.1"]), "-o", code)
+                       *(TIMED_OPTIONS if is_timed else ["--effort=0.1"]), "-o", code)
         if summary is None:
             return None
         call("cc", "-shared", "-o", os.path.join(directory, path), code)

@@ -24,12 +24,20 @@ TOLERANCE = 1e-3
 RUNS = 20
 
 
+def find_libraries(directory):
+    """Where libraries of the device are: in the package, and in the wheel of cuDNN that PyTorch brings."""
+    found = importlib.util.find_spec("nvidia")
+    wheels = [os.path.join(path, "cudnn", "lib") for path in found.submodule_search_locations or []] if found else []
+    given = os.environ.get("LD_LIBRARY_PATH")
+    return ":".join([directory, *filter(os.path.isdir, wheels), *([given] if given else [])])
+
+
 def run_step(directory, model, step, results, *options, prefix=()):
     """What the program printed, or the message with which it failed."""
     command = [*prefix, os.path.join(directory, "remat-run-step"), os.path.join(directory, step["library"]),
                model["arguments"], results, *options]
     environment = dict(os.environ)
-    environment["LD_LIBRARY_PATH"] = directory + ":" + environment.get("LD_LIBRARY_PATH", "")
+    environment["LD_LIBRARY_PATH"] = find_libraries(directory)
     ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     if ran.returncode != 0:
         return None, (ran.stderr.strip() or ran.stdout.strip() or "status %d" % ran.returncode)
