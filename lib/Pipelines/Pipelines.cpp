@@ -155,9 +155,12 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createLowerDerivativeOpsPass());
   pm.addNestedPass<func::FuncOp>(createGeneralizeElementwisePass());
   pm.addNestedPass<func::FuncOp>(createCompareRowMaximaPass());
-  ReassociateRowSumsPassOptions rowSums;
-  rowSums.usesRoundedResults = options.roundsFactors;
-  pm.addNestedPass<func::FuncOp>(createReassociateRowSumsPass(rowSums));
+  // Results are kept for this, which may take more bytes.
+  if (options.roundsFactors) {
+    ReassociateRowSumsPassOptions rowSums;
+    rowSums.usesRoundedResults = true;
+    pm.addNestedPass<func::FuncOp>(createReassociateRowSumsPass(rowSums));
+  }
   pm.addNestedPass<func::FuncOp>(createNarrowContractionOperandsPass());
   pm.addNestedPass<func::FuncOp>(createScatterToOneHotPass());
   pm.addNestedPass<func::FuncOp>(createScatterIntoSumsPass());

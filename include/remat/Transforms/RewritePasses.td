@@ -100,7 +100,7 @@ def ReassociateRowSumsPass : Pass<"remat-reassociate-row-sums", "::mlir::func::F
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::tensor::TensorDialect"
+    "::mlir::tensor::TensorDialect", "::remat::RematDialect"
   ];
   let statistics = [
     Statistic<"numRewritten", "num-rewritten", "Number of sums rewritten">
