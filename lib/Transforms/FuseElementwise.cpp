@@ -138,8 +138,7 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
                      }));
   if ((keepNarrow || isReadMore) && isNarrowing(producer))
     return false;
-  bool isCopied = isLayout(producer) && !isKeptCopy(producer, consumer);
-  return (isOnlyUse || isCopied || isMask(producer) ||
+  return (isOnlyUse || isLayout(producer) || isMask(producer) ||
           isAbsorbed(producer, keepNarrow) ||
           (value == producer.getResult(0) && completes(producer, consumer))) &&
          isMemoryEffectFree(producer);

@@ -181,39 +181,6 @@ bool remat::isAbsorbed(linalg::GenericOp op, bool keepNarrow) {
   return !keepNarrow && sparesTime(op, getNumPoints(op));
 }
 
-/// Whether `predicate` holds for an operation that reads `value` or a view of
-/// it.
-static bool anyReader(Value value, function_ref<bool(Operation *)> predicate) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (isViewOp(user))
-      return anyReader(user->getResult(0), predicate);
-    return predicate(user);
-  });
-}
-
-bool remat::isKeptCopy(linalg::GenericOp copy, linalg::GenericOp consumer) {
-  // Of targets where `remat-reassociate-row-sums` makes such consumers.
-  unsigned level = getBackwardLevel(copy);
-  if (!getTargetFacts(copy).getEpilogues() ||
-      getBackwardLevel(consumer) <= level || copy.getNumDpsInputs() != 1)
-    return false;
-  Value source = copy.getDpsInputs()[0];
-  if (!isBufferType(source.getType()) ||
-      !isBufferType(copy->getResult(0).getType()) ||
-      getBytes(copy->getResult(0)) > getBytes(source))
-    return false;
-  auto isBackwardReader = [&](Operation *reader) {
-    return getBackwardLevel(reader) > level;
-  };
-  return anyReader(copy->getResult(0),
-                   [&](Operation *reader) {
-                     return isBackwardReader(reader) &&
-                            !isa<linalg::GenericOp>(reader);
-                   }) &&
-         !isa<BlockArgument>(getViewRoot(source)) &&
-         !anyReader(getViewRoot(source), isBackwardReader);
-}
-
 /// Whether `op` does nothing with `tensor` but compare it: to select by a mask.
 static bool onlyCompares(linalg::GenericOp op, Value tensor) {
   SmallVector<Value> casts;

@@ -32,12 +32,6 @@ bool hasOneReader(mlir::Value value);
 /// keeping that.
 bool isNarrowing(mlir::linalg::GenericOp op);
 
-/// Whether a copy that the forward computation makes is kept for an operation
-/// other than `consumer`, which cannot read what is copied in its place, and
-/// that is not kept: if `consumer`, of the backward computation, read it, both
-/// would be. None of targets without the fact `epilogues`.
-bool isKeptCopy(mlir::linalg::GenericOp copy, mlir::linalg::GenericOp consumer);
-
 /// Whether all users of `op` can do without its result at no cost in memory
 /// traffic: centering in a normalization, for instance; or, once it is known
 /// who reads it, at no cost in time.

@@ -87,7 +87,8 @@ def ReassociateRowSumsPass : Pass<"remat-reassociate-row-sums", "::mlir::func::F
 
     This is done for targets that have the fact `epilogues`. On others, a row of
     scores and its gradient are in a cache when they are made, and their sum costs
-    next to nothing.
+    next to nothing. The pipelines have this pass with
+    `--attention-rounding=factors`.
 
     Where all that reads `O` rounds it to 16 bits, nothing is done, as `O` would
     have to be kept in twice as many bytes. With `uses-rounded-results`, the
