@@ -66,6 +66,7 @@ private:
   std::optional<DimOrder> getOrderAcross(Value value, ArrayRef<int64_t> order,
                                          const Tie &tie) const;
   bool collectSet(Value seed, SmallVectorImpl<Value> &values);
+  int64_t weighBytes(int64_t bytes, RankedTensorType type) const;
   int64_t countCopied(ConvOp op) const;
   int64_t countTransposed(Value value) const;
   int64_t getCost(ArrayRef<Value> values) const;
@@ -199,19 +200,29 @@ static void setStrides(int64_t *strides, Value value, ArrayRef<int64_t> layout,
     strides[i] = inner[places[dim]];
 }
 
+/// Bytes of whole machine words that are copied in the time of `bytes` of
+/// `type`: narrow elements are copied one by one.
+int64_t LayoutChooser::weighBytes(int64_t bytes, RankedTensorType type) const {
+  int64_t width = getElementBytes(type.getElementType());
+  return width < costs.elementBytes ? bytes / width * costs.elementBytes
+                                    : bytes;
+}
+
 /// The bytes of its input and output that a convolution copies.
 int64_t LayoutChooser::countCopied(ConvOp op) const {
   Activations a = getActivations(op);
   DimOrder input = chosen.lookup(a.input), output = chosen.lookup(a.output);
-  if (!target)
-    return (input.empty() ? getBytes(a.input) : 0) +
-           (output.empty() ? getBytes(a.output) : 0);
-  std::optional<remat_convolution> call = codegen::describeConvolution(op);
-  if (!call)
-    return 0;
-  setStrides(call->input_strides, a.input, a.inputLayout, input);
-  setStrides(call->output_strides, a.output, a.outputLayout, output);
-  return target->countCopiedBytes(*call, libraries);
+  int64_t bytes = 0;
+  if (!target) {
+    bytes = (input.empty() ? getBytes(a.input) : 0) +
+            (output.empty() ? getBytes(a.output) : 0);
+  } else if (std::optional<remat_convolution> call =
+                 codegen::describeConvolution(op)) {
+    setStrides(call->input_strides, a.input, a.inputLayout, input);
+    setStrides(call->output_strides, a.output, a.outputLayout, output);
+    bytes = target->countCopiedBytes(*call, libraries);
+  }
+  return weighBytes(bytes, cast<RankedTensorType>(a.input.getType()));
 }
 
 /// The bytes of `value` if it has to be transposed.
@@ -228,7 +239,7 @@ int64_t LayoutChooser::countTransposed(Value value) const {
     bool follows = user->getBlock() == &block && followsOrders(user, chosen);
     return isMade ? !follows : follows;
   });
-  return isNeeded ? getBytes(value) : 0;
+  return isNeeded ? weighBytes(getBytes(value), type) : 0;
 }
 
 /// The convolutions that read or write one of `values`.
@@ -263,17 +274,22 @@ static double countFlops(ConvOp op) {
 }
 
 /// Whether so many bytes that are not copied are a part of the convolutions'
-/// time that is worth the transpositions.
+/// time that is worth the transpositions. A library copies filters as well,
+/// whatever the activations' layout, and those of small images take longer than
+/// the images.
 bool LayoutChooser::isWorth(ArrayRef<Value> values, int64_t saved) const {
   if (saved <= 0)
     return false;
-  double flops = 0;
-  for (ConvOp conv : collectConvolutions(values))
+  double flops = 0, filters = 0;
+  for (ConvOp conv : collectConvolutions(values)) {
+    RankedTensorType filter = conv.getFilterType();
     flops += countFlops(conv);
-  double seconds = flops / static_cast<double>(facts.getContractionFlops());
-  return static_cast<double>(saved) /
-             static_cast<double>(facts.getBandwidth()) >=
-         costs.minGain * seconds;
+    filters += static_cast<double>(weighBytes(getBufferBytes(filter), filter));
+  }
+  auto bandwidth = static_cast<double>(facts.getBandwidth());
+  double seconds = flops / static_cast<double>(facts.getContractionFlops()) +
+                   filters / bandwidth;
+  return static_cast<double>(saved) / bandwidth >= costs.minGain * seconds;
 }
 
 DimOrders LayoutChooser::choose() {

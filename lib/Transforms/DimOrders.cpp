@@ -57,14 +57,22 @@ bool remat::isOrderFree(Value value) {
          getSplat(value);
 }
 
+/// Whether all loops of a contraction walk both factors.
+static bool isDotProduct(linalg::LinalgOp op) {
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *factor) {
+    return op.getMatchingIndexingMap(factor).isPermutation();
+  });
+}
+
 static bool isStructured(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp || !linalgOp.hasPureTensorSemantics() ||
       isa<linalg::FillOp, linalg::ContractOp>(op))
     return false;
-  // Contractions are for the library, which wants its operands as they are.
+  // Contractions are for the library, which wants its operands as they are, but
+  // for dot products: these are generated code.
   return linalgOp.getNumReductionLoops() == 0 ||
-         !isContractionBody(op->getRegion(0).front());
+         !isContractionBody(op->getRegion(0).front()) || isDotProduct(linalgOp);
 }
 
 bool remat::canFollowOrder(Operation *op) {

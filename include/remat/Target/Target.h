@@ -62,6 +62,8 @@ struct LayoutCosts {
   int64_t transposed;
   /// The part of the time of convolutions that is saved, at least.
   double minGain;
+  /// An element with fewer bytes takes as long to be copied as one with these.
+  int64_t elementBytes;
 };
 
 /// How machine code is made. The code does not depend on `cache`.

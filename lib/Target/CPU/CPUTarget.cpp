@@ -47,7 +47,7 @@ public:
     return std::max<int64_t>(
         remat_convolution_copied_bytes(&conv, /*threads=*/1), 0);
   }
-  LayoutCosts getLayoutCosts() const override { return {6, 0.05}; }
+  LayoutCosts getLayoutCosts() const override { return {6, 0.04, 4}; }
   bool hasCheapStems() const override { return true; }
   LogicalResult lower(ModuleOp module,
                       const LoweringOptions &options) const override {

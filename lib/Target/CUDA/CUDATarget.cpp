@@ -146,7 +146,7 @@ public:
                : 0;
   }
   // Both are at the bandwidth of the memory, and tensor cores are fast.
-  LayoutCosts getLayoutCosts() const override { return {1, 0}; }
+  LayoutCosts getLayoutCosts() const override { return {1, 0, 1}; }
   // Few channels leave most of a tensor core idle: that of ResNet-50 takes ten
   // times what it takes to write and to read its result.
   bool hasCheapStems() const override { return false; }
