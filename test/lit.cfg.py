@@ -50,7 +50,8 @@ if tested_cpu:
     config.test_exec_root = os.path.join(config.test_exec_root, tested_cpu)
     config.available_features.add("other-cpu")  # Tools that are not among these compile for this machine's.
     compilers = ("remat-run", "remat-compile")
-    wrap_tools(config.test_exec_root, lambda tool, path: path + (" --mcpu=" + tested_cpu if tool in compilers else ""))
+    for_cpu = '"%s" %s ' % (os.path.join(config.test_source_root, "tested-cpu.sh"), tested_cpu)
+    wrap_tools(config.test_exec_root, lambda tool, path: (for_cpu if tool in compilers else "") + path)
 
 config.substitutions.append(("%tested_cpu", tested_cpu or "native"))
 
