@@ -311,6 +311,18 @@ class GradientTest(unittest.TestCase):
         self.check(lambda w, x: jnp.sum(jax.lax.top_k(x @ w, 2)[0] ** 2), self.w, self.x)
         self.check(lambda w, x: jnp.sum((x @ w)[jnp.argsort(x[:, 0])] * jnp.arange(4.0)), self.w, self.x)
 
+    def test_orders_are_those_of_xla(self):
+        """`top_k` has a total order, of zeros and nans of both signs; for sorts they are equal."""
+        numbers = np.array([0.0, -0.0, 0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -np.nan, np.nan, -np.nan])
+        for dtype in ("float32", "bfloat16", "float16"):
+            x = jnp.asarray(numbers.astype(jnp.dtype(dtype)))
+            for function in (lambda x: jax.lax.top_k(x, 12), lambda x: jax.lax.top_k(x.reshape(2, 6), 4),
+                             lambda x: [jnp.argsort(x), jnp.argsort(x, descending=True), jnp.argmax(x[1:3])],
+                             lambda x: jax.lax.sort((x, jnp.arange(12)[::-1]), num_keys=2)):
+                found = rj.compile(function, differentiate=False)(x)
+                for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(jax.jit(function)(x))):
+                    np.testing.assert_array_equal(np.asarray(a, np.float64), np.asarray(b, np.float64))
+
     def test_convolutions(self):
         numbers = ("NHWC", "HWIO", "NHWC")
         self.check(lambda w, x: jnp.sum(jax.lax.conv_general_dilated(

@@ -396,22 +396,32 @@ static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
   return lowering.set(op, results);
 }
 
-/// In the order of `top_k`, large elements are first, and nan is larger than
-/// all numbers.
+/// An integer in the order of floating-point numbers: -nan, -inf, ..., -0, 0,
+/// ..., inf, nan.
+static Value createOrdered(OpBuilder &builder, Location loc, Value value) {
+  unsigned width = value.getType().getIntOrFloatBitWidth();
+  Type type = builder.getIntegerType(width);
+  Value bits = arith::BitcastOp::create(builder, loc, type, value);
+  Value sign = arith::ShRSIOp::create(
+      builder, loc, bits, createInteger(builder, loc, type, width - 1));
+  Value digits = arith::AndIOp::create(
+      builder, loc, sign,
+      createInteger(builder, loc, type, APInt::getSignedMaxValue(width)));
+  return arith::XOrIOp::create(builder, loc, bits, digits);
+}
+
+/// `top_k` has large elements first, those of floating point in their total
+/// order, unlike a sort.
 static Value isLarger(OpBuilder &builder, Location loc, Value a, Value b,
                       bool isUnsigned) {
-  if (!isa<FloatType>(a.getType()))
-    return arith::CmpIOp::create(builder, loc,
-                                 isUnsigned ? arith::CmpIPredicate::ugt
-                                            : arith::CmpIPredicate::sgt,
-                                 a, b);
-  Value larger =
-      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UGT, a, b);
-  Value isNan =
-      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO, b, b);
-  Value isNumber = arith::XOrIOp::create(
-      builder, loc, isNan, createInteger(builder, loc, builder.getI1Type(), 1));
-  return arith::AndIOp::create(builder, loc, larger, isNumber);
+  if (isa<FloatType>(a.getType())) {
+    a = createOrdered(builder, loc, a);
+    b = createOrdered(builder, loc, b);
+    isUnsigned = false;
+  }
+  return arith::CmpIOp::create(
+      builder, loc,
+      isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt, a, b);
 }
 
 FailureOr<std::pair<Value, Value>>

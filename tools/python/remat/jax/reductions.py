@@ -172,8 +172,19 @@ _cumulative("cumlogsumexp", lambda t: -math.inf, _log_sum)
 LONGEST_SORT = 8192
 
 
-def places_of(l, keys, dtypes, dim, descending=False):
-    """For each element the number of those that come before it; equal ones keep their order, a nan is the greatest."""
+def _in_total_order(b, x, dtype):
+    """An integer in the order of floating-point numbers: -nan, -inf, ..., -0, 0, ..., inf, nan."""
+    element = element_of(dtype)
+    word, width = "i%s" % element.lstrip("bf"), int(element.lstrip("bf"))
+    bits = b.cast("arith.bitcast", x, element, word)
+    digits = b.binary("arith.shrsi", bits, b.constant(width - 1, word), word)
+    digits = b.binary("arith.andi", digits, b.constant((1 << width - 1) - 1, word), word)
+    return b.binary("arith.xori", bits, digits, word), np.dtype("int%d" % width)
+
+
+def places_of(l, keys, dtypes, dim, descending=False, is_total=False):
+    """For each element the number of those that come before it; equal ones keep their order, a nan is the greatest. In
+    a total order, zeros and nans of both signs differ."""
     f, rank = l.function, keys[0].rank
     length = keys[0].shape[dim]
     if length > LONGEST_SORT:
@@ -185,6 +196,9 @@ def places_of(l, keys, dtypes, dim, descending=False):
         mine, others, acc = names[:len(keys)], names[len(keys):-1], names[-1]
         ahead, equal = b.constant(0, "i1"), b.constant(1, "i1")
         for x, y, dtype in zip(mine, others, dtypes):
+            if is_total and is_float(dtype):
+                x, _ = _in_total_order(b, x, dtype)
+                y, dtype = _in_total_order(b, y, dtype)
             s = Scalars(b, dtype)
             first = s.compare("gt" if descending else "lt", y, x)
             same = s.compare("eq", x, y)
@@ -233,9 +247,9 @@ def _sort(l, *operands, dimension, num_keys, is_stable):
     return [take_along(l, operand, order, dimension) for operand in operands]
 
 
-def _first(l, a, k, dim, largest):
+def _first(l, a, k, dim, largest, is_total):
     """The largest or least elements and their places, the first one first."""
-    order = order_of(l, places_of(l, [a], [l.aval()[1]], dim, largest), dim)
+    order = order_of(l, places_of(l, [a], [l.aval()[1]], dim, largest, is_total), dim)
     shape = list(a.shape)
     shape[dim] = k
     order = l.function.slice(order, [0] * a.rank, shape, [1] * a.rank)
@@ -244,13 +258,13 @@ def _first(l, a, k, dim, largest):
 
 @rule("top_k")
 def _top_k(l, a, k, **params):
-    return _first(l, a, k, params.get("axis", params.get("dimension", -1)) % a.rank, True)
+    return _first(l, a, k, params.get("axis", params.get("dimension", -1)) % a.rank, True, is_total=True)
 
 
 @rule("approx_top_k")
 def _approx_top_k(l, a, k, reduction_dimension, is_max_k, **_):
-    """As JAX on a CPU: the exact ones."""
+    """As JAX on a CPU: the exact ones. XLA makes a `top_k` of it for the largest numbers of this type."""
     dim = reduction_dimension % a.rank
     if l.result()[0][dim] != k:
         l.refuse("aggregate_to_topk=False is not supported")
-    return _first(l, a, k, dim, is_max_k)
+    return _first(l, a, k, dim, is_max_k, is_max_k and l.aval()[1].name == "float32")
