@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OneHotSums.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
@@ -129,6 +131,7 @@ struct OneHotScatters
         rewrite(op, *oneHot);
         ++numRewritten;
       }
+    numSums += sumOneHots(getOperation());
   }
 };
 } // namespace

@@ -151,3 +151,165 @@ func.func @late(%x: tensor<4x8192xf32>) -> (tensor<4xf32>, tensor<4x8192xf32>) {
   } -> tensor<4xf32>
   return %y, %p : tensor<4xf32>, tensor<4x8192xf32>
 }
+
+// The sum of such a row, multiplied, is its element if that is in the row, and
+// zero times the factor, which may be infinite. It has no loop over the row.
+// CHECK-LABEL: @row_sum
+// CHECK: linalg.generic {indexing_maps = [{{[^]]*}}], iterator_types = ["parallel"]} ins(%{{.*}} : tensor<4x1xi64>, f32, tensor<4x1xf32>)
+// CHECK: %[[NUMBER:.*]] = arith.index_cast
+// CHECK: %[[THERE:.*]] = arith.cmpi ult, %[[NUMBER]], %{{.*}} : index
+// CHECK: %[[ONE:.*]] = arith.select %[[THERE]]
+// CHECK: %[[A:.*]] = arith.mulf %[[ONE]], %[[F:.*]] : f32
+// CHECK: %[[C:.*]] = arith.addf %{{.*}}, %[[A]] : f32
+// CHECK: %[[B:.*]] = arith.mulf %{{.*}}, %[[F]] : f32
+// CHECK: arith.addf %[[C]], %[[B]] : f32
+// CHECK-NOT: "reduction"
+func.func @row_sum(%ids: tensor<4x1xi64>, %v: f32, %g: tensor<4x1xf32>) -> (tensor<4xf32>, tensor<4x8xf32>) {
+  %zeros = arith.constant dense<0.0> : tensor<4xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %rows = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, 0)>, affine_map<(i, j) -> ()>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%ids, %v : tensor<4x1xi64>, f32) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%id: i64, %a: f32, %o: f32):
+    %p = arith.index_cast %id : i64 to index
+    %j = linalg.index 1 : index
+    %c = arith.cmpi eq, %p, %j : index
+    %r = arith.select %c, %a, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %product = linalg.generic {indexing_maps = [#id, affine_map<(i, j) -> (i, 0)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%rows, %g : tensor<4x8xf32>, tensor<4x1xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %sum = linalg.generic {indexing_maps = [#id, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%product : tensor<4x8xf32>) outs(%zeros : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %o, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %sum, %product : tensor<4xf32>, tensor<4x8xf32>
+}
+
+// Columns have several such elements, and other factors change along a row.
+// CHECK-LABEL: @other_sums
+// CHECK: iterator_types = ["reduction", "parallel"]
+// CHECK: iterator_types = ["parallel", "reduction"]
+func.func @other_sums(%ids: tensor<4xi64>, %g: tensor<4x8xf32>) -> (tensor<8xf32>, tensor<4xf32>) {
+  %zeros = arith.constant dense<0.0> : tensor<4xf32>
+  %more = arith.constant dense<0.0> : tensor<8xf32>
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %rows = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%ids : tensor<4xi64>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%id: i64, %o: f32):
+    %p = arith.index_cast %id : i64 to index
+    %j = linalg.index 1 : index
+    %c = arith.cmpi eq, %p, %j : index
+    %r = arith.select %c, %one, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %columns = linalg.generic {indexing_maps = [#id, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%rows : tensor<4x8xf32>) outs(%more : tensor<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %o, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<8xf32>
+  %product = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%rows, %g : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %sum = linalg.generic {indexing_maps = [#id, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%product : tensor<4x8xf32>) outs(%zeros : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %o, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %columns, %sum : tensor<8xf32>, tensor<4xf32>
+}
+
+// The row may be multiplied where it is made, with a factor that is computed
+// there, and converted where it is added up.
+// CHECK-LABEL: @row_sum_of_one
+// CHECK-NOT: "reduction"
+// CHECK: linalg.generic {indexing_maps = [{{[^]]*}}], iterator_types = ["parallel"]} ins(%{{.*}}, %{{.*}} : tensor<4xi64>, tensor<4xf32>)
+// CHECK: %[[PLACE:.*]] = arith.index_cast
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[PLACE]]
+// CHECK: %[[E:.*]] = arith.select %[[IN]]
+// CHECK: %[[FACTOR:.*]] = arith.negf
+// CHECK: %[[M:.*]] = arith.mulf %[[FACTOR]], %[[E]] : f32
+// CHECK: %[[N:.*]] = arith.truncf %[[M]] : f32 to bf16
+// CHECK: arith.extf %[[N]] : bf16 to f32
+// CHECK-NOT: "reduction"
+func.func @row_sum_of_one(%ids: tensor<4xi64>, %g: tensor<4xf32>) -> (tensor<4xf32>, tensor<4x8xbf16>) {
+  %zeros = arith.constant dense<0.0> : tensor<4xf32>
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant -1.0 : f32
+  %e = tensor.empty() : tensor<4x8xbf16>
+  %rows = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%ids, %g : tensor<4xi64>, tensor<4xf32>) outs(%e : tensor<4x8xbf16>) {
+  ^bb0(%id: i64, %b: f32, %o: bf16):
+    %p = arith.index_cast %id : i64 to index
+    %j = linalg.index 1 : index
+    %c = arith.cmpi eq, %p, %j : index
+    %a = arith.select %c, %one, %zero : f32
+    %n = arith.negf %b : f32
+    %m = arith.mulf %n, %a : f32
+    %r = arith.truncf %m : f32 to bf16
+    linalg.yield %r : bf16
+  } -> tensor<4x8xbf16>
+  %sum = linalg.generic {indexing_maps = [#id, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%rows : tensor<4x8xbf16>) outs(%zeros : tensor<4xf32>) {
+  ^bb0(%a: bf16, %o: f32):
+    %w = arith.extf %a : bf16 to f32
+    %r = arith.addf %w, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %sum, %rows : tensor<4xf32>, tensor<4x8xbf16>
+}
+
+// What is added to zeros, or compared with another loop's number, is no such row.
+// CHECK-LABEL: @no_rows
+// CHECK-COUNT-2: iterator_types = ["parallel", "reduction"]
+func.func @no_rows(%ids: tensor<4xi64>, %g: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zeros = arith.constant dense<0.0> : tensor<4xf32>
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %first = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%ids, %g : tensor<4xi64>, tensor<4xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%id: i64, %b: f32, %o: f32):
+    %p = arith.index_cast %id : i64 to index
+    %j = linalg.index 1 : index
+    %c = arith.cmpi eq, %p, %j : index
+    %a = arith.select %c, %one, %zero : f32
+    %r = arith.addf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %second = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%ids : tensor<4xi64>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%id: i64, %o: f32):
+    %p = arith.index_cast %id : i64 to index
+    %j = linalg.index 0 : index
+    %c = arith.cmpi eq, %p, %j : index
+    %r = arith.select %c, %one, %zero : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %sum = linalg.generic {indexing_maps = [#id, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%first : tensor<4x8xf32>) outs(%zeros : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %o, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  %other = linalg.generic {indexing_maps = [#id, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%second : tensor<4x8xf32>) outs(%zeros : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = arith.addf %o, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %sum, %other : tensor<4xf32>, tensor<4xf32>
+}

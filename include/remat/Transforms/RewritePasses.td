@@ -116,11 +116,17 @@ def ScatterToOneHotPass
     result but one, and have a computed index there, becomes a `linalg.generic`
     that compares that index with the element's: the gradient of a cross
     entropy, for instance. It can then be fused.
+
+    The sum of a row that is zero but for one element, or of its product with a
+    number, as that gradient has behind a softmax, becomes that element or
+    product, plus zero times the number, which may be infinite or NaN: the row
+    is not read for it. No bit changes.
   }];
   let dependentDialects = ["::remat::RematDialect",
                            "::mlir::linalg::LinalgDialect"];
   let statistics = [
-    Statistic<"numRewritten", "num-rewritten", "Number of scatters rewritten">
+    Statistic<"numRewritten", "num-rewritten", "Number of scatters rewritten">,
+    Statistic<"numSums", "num-sums", "Number of sums of such rows">
   ];
 }
 
