@@ -137,6 +137,13 @@ public:
   virtual int64_t countCopiedBytes(const remat_convolution &conv,
                                    const LibraryOptions &options) const = 0;
 
+  /// The channels that the library which carries a convolution out multiplies
+  /// at a time; 1 if it has no use for more than there are.
+  virtual int64_t getChannelMultiple(const remat_convolution &conv,
+                                     const LibraryOptions &options) const {
+    return 1;
+  }
+
   /// What the layouts of convolutions' tensors are weighed by.
   virtual LayoutCosts getLayoutCosts() const = 0;
 

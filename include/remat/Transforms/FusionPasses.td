@@ -110,6 +110,57 @@ def ChooseLayoutsPass
   ];
 }
 
+def WidenChannelsPass
+    : Pass<"remat-widen-channels", "::mlir::func::FuncOp"> {
+  let summary = "Give convolutions of few channels those of tensor cores";
+  let description = [{
+    Tensor cores multiply some channels at a time, 8 on CUDA devices, and are
+    idle for most of the time where an image has 3. Where the target's library
+    carries a convolution out on them, its input gets as many channels as a
+    multiple of that has, by zeros. It is rearranged once for the convolution and
+    the gradient of its filter.
+
+    A filter whose extent in a dimension is a multiple of the step is made of
+    blocks of as many positions as the step has, if `max-channels` are not
+    exceeded. Each position of a block is a channel then, and the step is 1. No
+    zeros are multiplied but with zeros, so infinities and NaN stay where they
+    are. With `spreads-nan`, other filters have blocks as well: their last
+    block is filled up with zeros, and an infinity or NaN in the image makes a
+    NaN of results whose windows end as many positions before it as the filter
+    was filled up by.
+
+    Sums have the same terms, in another order. Convolutions with groups or
+    dilations stay as they are.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::remat::RematDialect"];
+  let options = [
+    Option<"maxChannels", "max-channels", "int64_t", /*default=*/"32",
+           "The most channels that blocks may have">,
+    Option<"spreadsNaN", "spreads-nan", "bool", /*default=*/"false",
+           "Whether zeros may be multiplied with elements beside a window">,
+    Option<"multiple", "multiple", "int64_t", /*default=*/"0",
+           "The channels that are multiplied at a time; 0: ask the target">,
+    Option<"convolutions", "convolutions", "::remat::ConvolutionChoice",
+           "::remat::ConvolutionChoice::Generated",
+           "As in `remat-choose-layouts`", [{::llvm::cl::values(
+             clEnumValN(::remat::ConvolutionChoice::Auto, "auto",
+                        "what is estimated to be faster"),
+             clEnumValN(::remat::ConvolutionChoice::Generated, "generated",
+                        "generated code"),
+             clEnumValN(::remat::ConvolutionChoice::Cudnn, "cudnn",
+                        "cuDNN where it can"))}]>,
+    Option<"tf32", "tf32", "bool", /*default=*/"false",
+           "Whether products of f32 may be multiplied as TF32">,
+    Option<"device", "device", "std::string", /*default=*/"",
+           "What runs the code, as in `remat-choose-implementations`">
+  ];
+  let statistics = [
+    Statistic<"numWidened", "num-widened", "Number of convolutions rewritten">
+  ];
+}
+
 def FuseElementwisePass
     : Pass<"remat-fuse-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Fuse elementwise operations into their consumers";

@@ -145,6 +145,16 @@ public:
                ? countRearrangedBytes(conv, options.allowsTf32)
                : 0;
   }
+  int64_t getChannelMultiple(const remat_convolution &conv,
+                             const LibraryOptions &options) const override {
+    // Of 16 bits: on an H200, that of ResNet-50 and the gradient of its filter
+    // took 1.74 and 0.93 ms with 8 channels, and 2.12 and 1.49 ms with 3.
+    std::string error;
+    return mayHavePlans(options) && canPlanConvolutions(error) &&
+                   usesTensorCores(conv, options.allowsTf32)
+               ? 8
+               : 1;
+  }
   // Both are at the bandwidth of the memory, and tensor cores are fast.
   LayoutCosts getLayoutCosts() const override { return {1, 0, 1}; }
   // Few channels leave most of a tensor core idle: that of ResNet-50 takes ten

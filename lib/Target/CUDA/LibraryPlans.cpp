@@ -90,13 +90,18 @@ static bool isChannelsLast(int64_t batch, int64_t channels,
   return batch <= 1 || strides[0] == inner;
 }
 
-int64_t remat::cuda::countRearrangedBytes(const remat_convolution &conv,
-                                          bool allowsTf32) {
+bool remat::cuda::usesTensorCores(const remat_convolution &conv,
+                                  bool allowsTf32) {
   bool hasTensorCores = conv.input_dtype == REMAT_F16 ||
                         conv.input_dtype == REMAT_BF16 ||
                         (conv.input_dtype == REMAT_F32 && allowsTf32);
-  if (!hasTensorCores || conv.filter_dtype != conv.input_dtype ||
-      conv.output_dtype != conv.input_dtype)
+  return hasTensorCores && conv.filter_dtype == conv.input_dtype &&
+         conv.output_dtype == conv.input_dtype;
+}
+
+int64_t remat::cuda::countRearrangedBytes(const remat_convolution &conv,
+                                          bool allowsTf32) {
+  if (!usesTensorCores(conv, allowsTf32))
     return 0;
   TensorBytes bytes(conv);
   int64_t copied = 0;

@@ -11,6 +11,10 @@
 
 namespace remat::cuda {
 
+/// Whether cuDNN has algorithms for tensor cores that take the types of a
+/// convolution.
+bool usesTensorCores(const remat_convolution &conv, bool allowsTf32);
+
 /// Bytes of its input and output that cuDNN's fast algorithms for a convolution
 /// copy to another layout: tensor cores read channels-last tensors.
 int64_t countRearrangedBytes(const remat_convolution &conv, bool allowsTf32);
