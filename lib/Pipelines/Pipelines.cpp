@@ -166,6 +166,14 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addNestedPass<func::FuncOp>(createScatterIntoSumsPass());
   pm.addNestedPass<func::FuncOp>(createSinkIntoGathersPass());
   pm.addNestedPass<func::FuncOp>(createRecomputeCheapPass());
+  if (options.channels != ConvolutionChannels::Program) {
+    WidenChannelsPassOptions wide;
+    wide.spreadsNaN = options.channels == ConvolutionChannels::Blocks;
+    wide.convolutions = options.convolutions;
+    wide.tf32 = options.allowsTf32;
+    wide.device = options.device;
+    pm.addNestedPass<func::FuncOp>(createWidenChannelsPass(wide));
+  }
   ChooseLayoutsPassOptions layouts;
   layouts.convolutions = options.convolutions;
   layouts.tf32 = options.allowsTf32;

@@ -38,6 +38,10 @@ enum class LayerFolding { Never, Always, Auto };
 /// any plan: not, in all cases, or where that plans better.
 enum class RepeatKeeping { Never, Always, Auto };
 
+/// The channels of convolutions of few of them: those of the program, more by
+/// zeros, or more by blocks of positions, too, see remat-widen-channels.
+enum class ConvolutionChannels { Program, Zeros, Blocks };
+
 /// What tensors are kept in: in the types of the program, or in 16 bits.
 enum class TensorNarrowing { None, BF16, F16 };
 
@@ -138,6 +142,8 @@ struct StepOptions {
   ConvolutionChoice convolutions = ConvolutionChoice::Auto;
   /// Which plans of cuDNN these have.
   ConvolutionPlans convolutionPlans = ConvolutionPlans::Fastest;
+  /// What channels these have if there are few.
+  ConvolutionChannels channels = ConvolutionChannels::Program;
   /// Whether products of f32 may be multiplied as TF32 where a device can.
   bool allowsTf32 = false;
   /// Whether a product of f16 or bf16 that a bias is added to may stay in f32

@@ -78,6 +78,15 @@ struct ConvolutionPlansNames {
                 {"budget", ConvolutionPlans::Budget}}};
 };
 
+struct ConvolutionChannelsNames {
+  static constexpr StringLiteral what = "choice of channels",
+                                 description = "program|zeros|blocks";
+  static constexpr std::array<std::pair<StringLiteral, ConvolutionChannels>, 3>
+      names = {{{"program", ConvolutionChannels::Program},
+                {"zeros", ConvolutionChannels::Zeros},
+                {"blocks", ConvolutionChannels::Blocks}}};
+};
+
 } // namespace
 
 void options::addTaskOptions(TableBuilder &table) {
@@ -155,5 +164,18 @@ void options::addTaskOptions(TableBuilder &table) {
         {"smallest", "the least workspace of what it thinks fast"},
         {"budget", "under a budget, both are planned, and the better step is "
                    "taken"}};
+  };
+  table
+      .add("convolution-channels", JointStage, MEMBER(channels),
+           NameSyntax<ConvolutionChannelsNames>(),
+           "What channels a convolution of few of them has where cuDNN carries "
+           "it out on tensor cores: those of the 'program'; more by 'zeros', "
+           "and by positions of blocks where that changes no result; or more "
+           "by 'blocks', which may make NaN of infinities beside a window")
+      .choices = [] {
+    return std::vector<OptionChoice>{
+        {"program", "as the program says"},
+        {"zeros", "a multiple of 8"},
+        {"blocks", "a multiple of 8, also where infinities make NaN"}};
   };
 }

@@ -105,6 +105,7 @@ static StringMap<std::string> getValues() {
           {"name", "g"},
           {"matmul-precision", "tf32"},
           {"bias-rounding", "once"},
+          {"convolution-channels", "blocks"},
           {"attention-rounding", "factors"},
           {"keep-repeated", "auto"},
           {"mcpu", "generic"},
