@@ -111,6 +111,15 @@ class OperationTest(unittest.TestCase):
         sparse = torch.tensor([[0, 1, 0, 2, 1, 1]] * 6) * self.x()
         self.check(lambda m, x, i: torch.ones_like(x).scatter_reduce(0, i, x * m.w, "prod"), sparse, many)
 
+    def test_indices_that_are_numbers(self):
+        """One place of a row, by a tensor without dimensions."""
+        place = torch.tensor(4)
+        self.check(lambda m, x, i: m.w[0].gather(0, i) * x[0] + m.w[1].scatter(0, i, x[1, 2]), self.x(), place)
+        self.check(lambda m, x, i: m.w[0].scatter(0, i, m.w[1, 2]) * x[0], self.x(), place)
+        self.check(lambda m, x, i: m.w[0].index_copy(0, i, m.w[1, 2]) * x[0] + m.w[2].index_copy(0, i, x[0, :1]),
+                   self.x(), place)
+        self.check(lambda m, x, i: m.w.index_copy(1, i, x[:, :1]) + m.w.index_fill(0, i, 2.0) * x, self.x(), place)
+
     def test_reductions_by_index(self):
         rows = torch.tensor([0, 4, 2, 4, 0])
         for reduce in ("amax", "amin", "mean", "prod"):
@@ -509,6 +518,14 @@ class ExactTest(unittest.TestCase):
         x[0, 1, 1], x[0, 3, 5] = math.inf, math.nan
         self.check(lambda x: F.adaptive_avg_pool2d(x, (2, 3)), x)
         self.check(lambda x: F.interpolate(x[None], scale_factor=2), x)
+
+    def test_fake_quantization_of_nan(self):
+        """NaN is the lowest number, whose derivative is 0."""
+        x = torch.tensor([[math.nan, math.inf, -math.inf, 1e20, 0.33, -0.9]])
+        scale, zero_point = torch.tensor([0.1]), torch.tensor([1], dtype=torch.int32)
+        self.check(lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 1, -8, 7), x)
+        self.check(lambda x: torch.fake_quantize_per_tensor_affine(x, scale[0], zero_point[0], -8, 7), x)
+        self.check(lambda x: torch.fake_quantize_per_channel_affine(x[:, ::5], scale, zero_point, 0, -8, 7), x)
 
     def test_bounds_that_a_type_has_not(self):
         for dtype in (torch.uint8, torch.int8, torch.int16):

@@ -212,8 +212,11 @@ def _gather(l, node, a, dim, index, sparse_grad=False):
     if value.rank == 0:
         return l.function.reshape(value, index.shape)
     dim = wrap(dim, value.rank)
-    return l.function.generic([(index, identity(index.rank))], index.shape, value.element,
-                              _gather_body(l, value, dim, index.element))
+    shape = index.shape
+    index = index if index.rank else l.function.reshape(index, (1,) * value.rank)  # One element may be a number.
+    picked = l.function.generic([(index, identity(index.rank))], index.shape, value.element,
+                                _gather_body(l, value, dim, index.element))
+    return l.function.reshape(picked, shape)
 
 
 @rule("index_select")
@@ -390,6 +393,8 @@ def _index_copy(l, node, a, dim, index, source):
         return l.function.reshape(last, ())
     dim = wrap(dim, value.rank)
     source, index = l.converted(source, l.dtype(a)), l.value(index)
+    index = index if index.rank else l.function.reshape(index, (1,))
+    source = source if source.rank else l.function.reshape(source, (1,))
 
     def places(b, points, names):
         out = list(points)

@@ -8,10 +8,10 @@ import torch
 
 def _fake_quantized(x, scale, zero_point, low, high):
     """What x is after it was rounded to a multiple of the scale, and where it is not beyond the range, outside of which
-    its derivative is 0."""
+    its derivative is 0. NaN becomes the lowest number, as in PyTorch."""
     scale = scale.float()
     number = (x * scale.reciprocal()).round() + zero_point
-    rounded = (number.clamp(low, high) - zero_point) * scale
+    rounded = (torch.where(number >= low, number.clamp(max=high), low) - zero_point) * scale
     return rounded.to(x.dtype), (number >= low) & (number <= high)
 
 
