@@ -353,6 +353,9 @@ class GradientTest(unittest.TestCase):
         infinite = jnp.array([1.0, np.inf, np.inf, 2.0])
         found = rj.compile(lambda x: jax.lax.cumlogsumexp(x), differentiate=False)(infinite)
         np.testing.assert_array_equal(found, jax.lax.cumlogsumexp(infinite))
+        turned = jnp.asarray([1 + 1j, 2 - 1j, -0.5 + 3j, 0.25j], jnp.complex64)
+        found = rj.compile(lambda x: jax.lax.cumlogsumexp(x), differentiate=False)(turned)
+        np.testing.assert_allclose(found, jax.lax.cumlogsumexp(turned), rtol=1e-5)
 
     def test_norms_and_activations(self):
         self.check(lambda w, x: jnp.sum(jax.nn.standardize(x @ w) ** 3 + jax.nn.logsumexp(

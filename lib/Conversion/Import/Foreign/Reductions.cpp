@@ -51,7 +51,7 @@ FailureOr<linalg::GenericOp>
 foreign::createReduction(Operation *op, Lowering &lowering, Region &region,
                          ValueRange inputs, ValueRange inits,
                          ArrayRef<AffineMap> maps, unsigned parallelLoops,
-                         unsigned reductionLoops) {
+                         unsigned reductionLoops, bool isMasked) {
   bool isBuilt = true;
   unsigned count = inits.size();
   auto generic = createGeneric(
@@ -62,9 +62,14 @@ foreign::createReduction(Operation *op, Lowering &lowering, Region &region,
         auto yielded = lowering.lowerScalars(nested, region, arguments,
                                              args.take_back(count).getTypes());
         isBuilt = succeeded(yielded);
-        linalg::YieldOp::create(nested, loc,
-                                isBuilt ? ValueRange(*yielded)
-                                        : ValueRange(args.take_back(count)));
+        SmallVector<Value> results(args.take_back(count));
+        for (unsigned i = 0; isBuilt && i < count; ++i)
+          results[i] = isMasked
+                           ? arith::SelectOp::create(nested, loc, args[count],
+                                                     (*yielded)[i], results[i])
+                                 .getResult()
+                           : (*yielded)[i];
+        linalg::YieldOp::create(nested, loc, results);
       });
   if (!isBuilt)
     return failure();

@@ -19,13 +19,14 @@ llvm::LogicalResult readReduced(mlir::Operation *op, Lowering &lowering,
                                 llvm::SmallVectorImpl<mlir::Value> &starts);
 
 /// A structured operation whose body is `region`: its first arguments are the
-/// elements of `inits`, the others those of as many inputs. Further inputs have
-/// no part in it but their sizes.
+/// elements of `inits`, the others those of as many inputs. With `isMasked`,
+/// the next input says which elements there are. Further inputs have no part in
+/// it but their sizes.
 llvm::FailureOr<mlir::linalg::GenericOp>
 createReduction(mlir::Operation *op, Lowering &lowering, mlir::Region &region,
                 mlir::ValueRange inputs, mlir::ValueRange inits,
                 llvm::ArrayRef<mlir::AffineMap> maps, unsigned parallelLoops,
-                unsigned reductionLoops);
+                unsigned reductionLoops, bool isMasked = false);
 
 } // namespace remat::foreign
 

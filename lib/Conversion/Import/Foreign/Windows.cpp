@@ -219,6 +219,19 @@ static bool isNeutral(Lowering &lowering, Region &region, Value start,
 // Windows
 //===----------------------------------------------------------------------===//
 
+/// Whether a reduction has no part for what windows have beyond the tensor, as
+/// in XLA. To one operation, such as a maximum, that is what it begins with,
+/// which changes nothing; other bodies may make something else of it, such as
+/// NaN of two infinities.
+static bool leavesOutPadding(Region &body, const Windows &windows) {
+  auto isPositive = [](int64_t count) { return count > 0; };
+  bool isPadded =
+      llvm::any_of(windows.low, isPositive) ||
+      llvm::any_of(windows.high, isPositive) ||
+      llvm::any_of(windows.spread, [](int64_t step) { return step > 1; });
+  return isPadded && !llvm::hasNItemsOrLess(body.front(), 2);
+}
+
 static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
@@ -266,8 +279,20 @@ static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
   }
   if (to.getNumElements() == 0)
     return lowering.set(op, inits);
+  bool isMasked = leavesOutPadding(op->getRegion(0), *windows);
+  if (isMasked) {
+    Value yes = arith::ConstantOp::create(builder, loc,
+                                          builder.getBoolAttr(true)),
+          no = arith::ConstantOp::create(builder, loc,
+                                         builder.getBoolAttr(false));
+    padded.push_back(createPadded(
+        builder, loc,
+        createFilled(builder, loc, from.clone(builder.getI1Type()), yes), no,
+        windows->low, windows->high, interior));
+  }
   MLIRContext *context = builder.getContext();
-  SmallVector<AffineMap> maps(count, AffineMap::get(loops, 0, exprs, context));
+  SmallVector<AffineMap> maps(padded.size(),
+                              AffineMap::get(loops, 0, exprs, context));
   // The sizes of windows are those of a tensor that is not read.
   if (!windowShape.empty()) {
     padded.push_back(tensor::EmptyOp::create(builder, loc, windowShape,
@@ -276,7 +301,7 @@ static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
   }
   maps.append(count, createLoopsMap(builder, loops, 0, rank));
   auto generic = createReduction(op, lowering, op->getRegion(0), padded, inits,
-                                 maps, rank, windowShape.size());
+                                 maps, rank, windowShape.size(), isMasked);
   if (failed(generic))
     return failure();
   return lowering.set(op, generic->getResults());
