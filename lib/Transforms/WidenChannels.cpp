@@ -260,53 +260,55 @@ static RankedTensorType getWideType(RankedTensorType old,
   return RankedTensorType::get(shape, old.getElementType());
 }
 
-/// `source`, an input or a filter, as `wide` has it.
-static Value widen(OpBuilder &builder, ConvOp op, Value source,
-                   const WideConv &wide, bool isFilter) {
-  auto type = cast<RankedTensorType>(source.getType());
+/// `source` as a tensor of `type`: one is an input or a filter, or the gradient
+/// of one, as the program has it, the other as `wide` has it, which is `type`
+/// if `widens`.
+static Value rearrange(OpBuilder &builder, ConvOp op, RankedTensorType type,
+                       Value source, const WideConv &wide, bool isFilter,
+                       bool widens) {
   ArrayRef<int64_t> layout =
       isFilter ? op.getFilterLayout() : op.getInputLayout();
+  ArrayRef<int64_t> counts = isFilter ? wide.filter : wide.input;
   SmallVector<int64_t> lows =
       isFilter ? SmallVector<int64_t>(wide.block.size(), 0) : getLows(op, wide);
-  return gather(
-      builder, op.getLoc(), getWideType(type, layout, wide, isFilter), source,
-      [&](OpBuilder &b, ValueRange indices, MutableArrayRef<Origin> origins) {
-        SmallVector<Value> numbers;
-        for (unsigned i = 0; i < wide.block.size(); ++i)
-          numbers.push_back(indices[layout[2 + i]]);
-        SmallVector<Origin> found(layout.size() - 1);
-        findInside(b, op.getLoc(), wide, indices[layout[1]], numbers,
-                   isFilter ? wide.filter : wide.input, lows,
-                   type.getDimSize(layout[1]), getExtents(type, layout), found);
-        origins[layout[0]] = {indices[layout[0]], Value()};
-        for (auto [i, origin] : llvm::enumerate(found))
-          origins[layout[1 + i]] = origin;
-      });
-}
-
-/// What of `source`, the gradient of an input or a filter of `wide`, is the
-/// result of `op`.
-static Value narrow(OpBuilder &builder, ConvOp op, Value source,
-                    const WideConv &wide, bool isFilter) {
-  auto type = cast<RankedTensorType>(op.getResult().getType());
-  ArrayRef<int64_t> layout =
-      isFilter ? op.getFilterLayout() : op.getInputLayout();
-  SmallVector<int64_t> lows =
-      isFilter ? SmallVector<int64_t>(wide.block.size(), 0) : getLows(op, wide);
+  auto old = widens ? cast<RankedTensorType>(source.getType()) : type;
+  SmallVector<int64_t> extents = getExtents(old, layout);
   return gather(
       builder, op.getLoc(), type, source,
       [&](OpBuilder &b, ValueRange indices, MutableArrayRef<Origin> origins) {
         SmallVector<Value> positions;
         for (int64_t dim : layout.drop_front(2))
           positions.push_back(indices[dim]);
+        Value channel = indices[layout[1]];
         SmallVector<Origin> found(layout.size() - 1);
-        findBlock(b, op.getLoc(), wide, indices[layout[1]], positions,
-                  getExtents(type, layout), lows,
-                  isFilter ? wide.filter : wide.input, found);
+        if (widens)
+          findInside(b, op.getLoc(), wide, channel, positions, counts, lows,
+                     old.getDimSize(layout[1]), extents, found);
+        else
+          findBlock(b, op.getLoc(), wide, channel, positions, extents, lows,
+                    counts, found);
         origins[layout[0]] = {indices[layout[0]], Value()};
         for (auto [i, origin] : llvm::enumerate(found))
           origins[layout[1 + i]] = origin;
       });
+}
+
+/// `source`, an input or a filter, as `wide` has it.
+static Value widen(OpBuilder &builder, ConvOp op, Value source,
+                   const WideConv &wide, bool isFilter) {
+  RankedTensorType type = getWideType(
+      cast<RankedTensorType>(source.getType()),
+      isFilter ? op.getFilterLayout() : op.getInputLayout(), wide, isFilter);
+  return rearrange(builder, op, type, source, wide, isFilter, /*widens=*/true);
+}
+
+/// What of `source`, the gradient of an input or a filter of `wide`, is the
+/// result of `op`.
+static Value narrow(OpBuilder &builder, ConvOp op, Value source,
+                    const WideConv &wide, bool isFilter) {
+  return rearrange(builder, op,
+                   cast<RankedTensorType>(op.getResult().getType()), source,
+                   wide, isFilter, /*widens=*/false);
 }
 
 Value ChannelWidener::widenInput(ConvOp op, const WideConv &wide) {
