@@ -219,17 +219,36 @@ static bool isNeutral(Lowering &lowering, Region &region, Value start,
 // Windows
 //===----------------------------------------------------------------------===//
 
-/// Whether a reduction has no part for what windows have beyond the tensor, as
-/// in XLA. To one operation, such as a maximum, that is what it begins with,
-/// which changes nothing; other bodies may make something else of it, such as
-/// NaN of two infinities.
-static bool leavesOutPadding(Region &body, const Windows &windows) {
+/// Whether windows reach beyond the tensor, or between its elements.
+static bool reachBeyond(const Windows &windows) {
   auto isPositive = [](int64_t count) { return count > 0; };
-  bool isPadded =
-      llvm::any_of(windows.low, isPositive) ||
-      llvm::any_of(windows.high, isPositive) ||
-      llvm::any_of(windows.spread, [](int64_t step) { return step > 1; });
-  return isPadded && !llvm::hasNItemsOrLess(body.front(), 2);
+  return llvm::any_of(windows.low, isPositive) ||
+         llvm::any_of(windows.high, isPositive) ||
+         llvm::any_of(windows.spread, [](int64_t step) { return step > 1; });
+}
+
+/// A number that changes nothing beyond the tensor, where windows have no
+/// elements, as in XLA; null if none is known. `start`, of which `op` has the
+/// foreign value, counts once in any case.
+static Value findPadding(Operation *op, Lowering &lowering, Value start) {
+  Region &region = op->getRegion(0);
+  Operation *only = op->getNumOperands() == 2 ? findOnlyOp(region) : nullptr;
+  if (!only)
+    return {};
+  Type element = start.getType();
+  StringRef name = only->getName().getStringRef();
+  // Twice the same number is that number to the first four.
+  if (name == "stablehlo.maximum" || name == "stablehlo.minimum" ||
+      name == "stablehlo.and" || name == "stablehlo.or" ||
+      isNeutral(lowering, region, op->getOperand(1), element))
+    return start;
+  bool isSum = name == "stablehlo.add" || name == "stablehlo.xor";
+  if (!element.isIntOrFloat() || (!isSum && name != "stablehlo.multiply"))
+    return {};
+  OpBuilder &builder = lowering.builder;
+  return arith::ConstantOp::create(builder, op->getLoc(),
+                                   isSum ? builder.getZeroAttr(element)
+                                         : builder.getOneAttr(element));
 }
 
 static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
@@ -269,26 +288,28 @@ static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
     exprs.push_back(expr);
   }
   unsigned loops = rank + windowShape.size();
+  Value padding =
+      reachBeyond(*windows) ? findPadding(op, lowering, starts[0]) : starts[0];
+  auto pad = [&](Value tensor, Value number) {
+    return createPadded(builder, loc, tensor, number, windows->low,
+                        windows->high, interior);
+  };
   SmallVector<Value> padded, inits;
   for (unsigned number = 0; number < count; ++number) {
     Value start = starts[number];
-    padded.push_back(createPadded(builder, loc, inputs[number], start,
-                                  windows->low, windows->high, interior));
+    padded.push_back(
+        pad(inputs[number], count == 1 && padding ? padding : start));
     inits.push_back(createFilled(
         builder, loc, lowering.getTensorType(op->getResult(number)), start));
   }
   if (to.getNumElements() == 0)
     return lowering.set(op, inits);
-  bool isMasked = leavesOutPadding(op->getRegion(0), *windows);
-  if (isMasked) {
-    Value yes = arith::ConstantOp::create(builder, loc,
-                                          builder.getBoolAttr(true)),
-          no = arith::ConstantOp::create(builder, loc,
-                                         builder.getBoolAttr(false));
-    padded.push_back(createPadded(
-        builder, loc,
-        createFilled(builder, loc, from.clone(builder.getI1Type()), yes), no,
-        windows->low, windows->high, interior));
+  // Other bodies are told which elements there are.
+  if (!padding) {
+    Value yes = createInteger(builder, loc, builder.getI1Type(), 1),
+          no = createInteger(builder, loc, builder.getI1Type(), 0);
+    padded.push_back(pad(
+        createFilled(builder, loc, from.clone(builder.getI1Type()), yes), no));
   }
   MLIRContext *context = builder.getContext();
   SmallVector<AffineMap> maps(padded.size(),
@@ -301,7 +322,8 @@ static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
   }
   maps.append(count, createLoopsMap(builder, loops, 0, rank));
   auto generic = createReduction(op, lowering, op->getRegion(0), padded, inits,
-                                 maps, rank, windowShape.size(), isMasked);
+                                 maps, rank, windowShape.size(),
+                                 /*isMasked=*/!padding);
   if (failed(generic))
     return failure();
   return lowering.set(op, generic->getResults());
