@@ -22,6 +22,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "NestEmitter.h"
+
+#include "OrderedFloats.h"
 #include "Tuning.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
@@ -333,8 +335,46 @@ void NestEmitter::emitFinal(OpBuilder &builder, const Accumulator &accumulator,
 // The forms of loops
 //===----------------------------------------------------------------------===//
 
+/// Whether the end of the innermost loop, which does not fill a vector, may be
+/// done by one that overlaps the one before: where that makes the same again.
+bool NestEmitter::mayOverlap() const {
+  if (inner < 0 || tiled >= 0)
+    return false;
+  const Loop &info = nest.loops[inner];
+  if (info.size < NestTuning::minKept ||
+      info.size % NestTuning::minKept < NestTuning::minOverlapped ||
+      info.begin || info.end ||
+      llvm::any_of(
+          units,
+          [&](const UnitLoop &unit) {
+            return static_cast<int>(unit.loop) == inner;
+          }))
+    return false;
+  // Results of the kernel may lie where it reads.
+  return llvm::all_of(nest.outputs, [&](const Access &output) {
+    Value buffer = kernel.buffers.lookup(output.root);
+    return buffer && buffer.getDefiningOp<memref::AllocaOp>() &&
+           llvm::none_of(nest.inputs, [&](const Access &input) {
+             return input.root == output.root;
+           });
+  });
+}
+
 LogicalResult NestEmitter::emitPointwise(OpBuilder &builder,
                                          BodyEmitter &body) {
+  if (mayOverlap()) {
+    int64_t size = nest.loops[inner].size, rest = size % NestTuning::minKept;
+    Value whole = emitIndex(builder, loc, size - rest);
+    Value last = emitIndex(builder, loc, size - NestTuning::minKept);
+    if (failed(enterLoop(builder, body, inner, {}, whole)))
+      return failure();
+    emitStores(builder, body);
+    builder.setInsertionPointAfter(builder.getBlock()->getParentOp());
+    if (failed(enterLoop(builder, body, inner, last)))
+      return failure();
+    emitStores(builder, body);
+    return success();
+  }
   for (int loop : {tiled, inner}) {
     if (loop < 0)
       continue;
@@ -352,8 +392,12 @@ LogicalResult NestEmitter::emitPointwise(OpBuilder &builder,
 LogicalResult NestEmitter::emitAlongMemory(OpBuilder &builder,
                                            BodyEmitter &body) {
   SmallVector<Value> values;
-  for (const Accumulator &accumulator : accumulators)
-    values.push_back(emitInit(builder, accumulator));
+  for (const Accumulator &accumulator : accumulators) {
+    Value init = emitInit(builder, accumulator);
+    values.push_back(hasOrderedKey(accumulator)
+                         ? emitOrderedKey(builder, loc, accumulator, init)
+                         : init);
+  }
   SmallVector<unsigned> loops(reductions);
   if (inner >= 0)
     loops.push_back(inner);
@@ -377,9 +421,17 @@ LogicalResult NestEmitter::emitAlongMemory(OpBuilder &builder,
       return failure();
   }
   SmallVector<Value> results;
-  for (const Accumulator &accumulator : accumulators)
+  for (const Accumulator &accumulator : accumulators) {
+    if (hasOrderedKey(accumulator)) {
+      Value key = emitOrderedKey(builder, loc, accumulator,
+                                 emitTerm(builder, nest, body, accumulator));
+      results.push_back(
+          emitKeptKey(builder, loc, accumulator, accumulator.value, key));
+      continue;
+    }
     results.push_back(
         emitCombined(builder, body, accumulator, accumulator.value));
+  }
   emitStores(builder, body);
   for (scf::ForOp op : llvm::reverse(nestLoops)) {
     // Without carried values the loop has its terminator already.
@@ -389,7 +441,10 @@ LogicalResult NestEmitter::emitAlongMemory(OpBuilder &builder,
     results.assign(op.getResults().begin(), op.getResults().end());
   }
   for (auto [accumulator, value] : llvm::zip(accumulators, results))
-    emitFinal(builder, accumulator, value);
+    emitFinal(builder, accumulator,
+              hasOrderedKey(accumulator)
+                  ? emitFromKey(builder, loc, value, accumulator.type)
+                  : value);
   return success();
 }
 

@@ -71,6 +71,7 @@ private:
   void emitStores(mlir::OpBuilder &builder, BodyEmitter &body);
   void emitFinal(mlir::OpBuilder &builder, const Accumulator &accumulator,
                  mlir::Value value);
+  bool mayOverlap() const;
   mlir::LogicalResult emitPointwise(mlir::OpBuilder &builder,
                                     BodyEmitter &body);
   mlir::LogicalResult emitAlongMemory(mlir::OpBuilder &builder,

@@ -57,6 +57,9 @@ struct NestTuning {
   static constexpr int64_t blockMultiple = 64;
   /// Innermost loops of this length stay loops, to be vectorized.
   static constexpr int64_t minKept = 16;
+  /// Elements that such a loop must leave behind its last vector for one more
+  /// vector to make them. What reads that waits until both are in memory.
+  static constexpr int64_t minOverlapped = 8;
   /// A reduction in the innermost loop is interleaved once for so many
   /// elements, at most `maxInterleaved` times. Decides the order of the sum.
   static constexpr int64_t interleavedElements = 64, maxInterleaved = 4;

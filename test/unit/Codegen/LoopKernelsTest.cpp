@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -337,6 +338,103 @@ TEST(LoopKernels, RowMaximumKeepsNaN) {
       EXPECT_TRUE(std::isnan(y[i]));
     else
       EXPECT_EQ(y[i], expected);
+  }
+}
+
+/// Rows with a NaN of either sign, zeros of both signs, infinities, and nothing
+/// but the init, with and without elements behind the last whole vector.
+TEST(LoopKernels, RowExtremaOfSpecialNumbers) {
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  for (int columns : {16, 32, 49, 77, 200})
+    for (bool isMaximum : {true, false}) {
+      float sign = isMaximum ? 1 : -1;
+      std::string type = "tensor<7x" + std::to_string(columns) + "xf32>";
+      std::string text =
+          reduction(type, "tensor<7xf32>", "(i, j) -> (i, j)", "(i, j) -> (i)",
+                    "\"parallel\", \"reduction\"",
+                    isMaximum ? "arith.maximumf" : "arith.minimumf",
+                    isMaximum ? "0xFF800000" : "0x7F800000");
+      std::vector<float> x = makeValues(7 * columns);
+      auto row = [&](int i) { return &x[i * columns]; };
+      auto fill = [&](int i, float value) {
+        std::fill(row(i), row(i) + columns, value);
+      };
+      row(0)[columns / 2] = nan;
+      row(1)[columns - 1] = std::copysign(nan, -1.0f);
+      fill(2, -0.0f * sign);
+      fill(3, -0.0f * sign);
+      row(3)[columns - 2] = 0.0f * sign;
+      fill(4, -INFINITY * sign);
+      row(5)[3] = INFINITY * sign;
+      RunResult run = runKernel(text, {toBytes(x)});
+      ASSERT_EQ(run.error, "");
+      std::vector<float> y = fromBytes<float>(run.results[0]);
+      EXPECT_TRUE(std::isnan(y[0])) << columns;
+      EXPECT_TRUE(std::isnan(y[1])) << columns;
+      EXPECT_EQ(y[2], 0);
+      EXPECT_EQ(std::signbit(y[2]), isMaximum) << columns;
+      EXPECT_EQ(y[3], 0);
+      EXPECT_EQ(std::signbit(y[3]), !isMaximum) << columns;
+      EXPECT_EQ(y[4], -INFINITY * sign);
+      EXPECT_EQ(y[5], INFINITY * sign);
+      float expected = isMaximum ? *std::max_element(row(6), row(6) + columns)
+                                 : *std::min_element(row(6), row(6) + columns);
+      EXPECT_EQ(y[6], expected) << columns;
+    }
+}
+
+/// A row on the stack whose last vector overlaps the one before.
+TEST(LoopKernels, RowsOnTheStack) {
+  for (int columns : {24, 31, 49, 77}) {
+    std::string type = "tensor<12x" + std::to_string(columns) + "xf32>";
+    std::string text = R"(
+#i = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+func.func @k(%x: TYPE) -> TYPE {
+  %e = tensor.empty() : tensor<12xf32>
+  %t = tensor.empty() : TYPE
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<12xf32>) -> tensor<12xf32>
+  %p = linalg.generic {indexing_maps = [#i, #i],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : TYPE) outs(%t : TYPE) attrs = {remat.rows = array<i64: 0>} {
+  ^bb0(%a: f32, %o: f32):
+    %q = math.exp %a : f32
+    linalg.yield %q : f32
+  } -> TYPE
+  %s = linalg.generic {indexing_maps = [#i, #r],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%p : TYPE) outs(%f : tensor<12xf32>)
+      attrs = {remat.rows = array<i64: 0>} {
+  ^bb0(%a: f32, %o: f32):
+    %q = arith.addf %o, %a : f32
+    linalg.yield %q : f32
+  } -> tensor<12xf32>
+  %r = linalg.generic {indexing_maps = [#i, #r, #i],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%p, %s : TYPE, tensor<12xf32>) outs(%t : TYPE)
+      attrs = {remat.rows = array<i64: 0>} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %q = arith.divf %a, %b : f32
+    linalg.yield %q : f32
+  } -> TYPE
+  return %r : TYPE
+})";
+    for (size_t at; (at = text.find("TYPE")) != std::string::npos;)
+      text.replace(at, 4, type);
+    std::vector<float> x = makeValues(12 * columns);
+    RunResult run = runKernel(text, {toBytes(x)});
+    ASSERT_EQ(run.error, "");
+    std::vector<float> y = fromBytes<float>(run.results[0]);
+    for (int i = 0; i < 12; ++i) {
+      double sum = 0;
+      for (int j = 0; j < columns; ++j)
+        sum += std::exp(double(x[i * columns + j]));
+      for (int j = 0; j < columns; ++j)
+        ASSERT_NEAR(y[i * columns + j],
+                    std::exp(double(x[i * columns + j])) / sum, 1e-7)
+            << columns;
+    }
   }
 }
 
