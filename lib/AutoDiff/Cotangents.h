@@ -15,30 +15,19 @@
 #ifndef REMAT_LIB_AUTODIFF_COTANGENTS_H
 #define REMAT_LIB_AUTODIFF_COTANGENTS_H
 
-#include "mlir/IR/Builders.h"
+#include "remat/Utils/TensorParts.h"
 
 namespace remat {
 
 class Cotangents {
 public:
-  /// The part of a tensor that `value` is the cotangent of.
-  struct Slice {
-    Slice(mlir::Value value, llvm::ArrayRef<int64_t> offsets,
-          llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides)
-        : value(value), offsets(offsets), sizes(sizes), strides(strides) {}
-    /// Whether the bounding boxes have an element in common.
-    bool overlaps(const Slice &other) const;
-
-    mlir::Value value;
-    llvm::SmallVector<int64_t> offsets, sizes, strides;
-  };
-
   /// The cotangent of `forward`, or null if it is zero.
   mlir::Value get(mlir::Value forward, mlir::OpBuilder &builder,
                   mlir::Location loc);
   void add(mlir::Value forward, mlir::Value term, mlir::OpBuilder &builder,
            mlir::Location loc);
-  void addSlice(mlir::Value forward, Slice slice, mlir::OpBuilder &builder,
+  /// Adds a term that is zero but for a slice.
+  void addSlice(mlir::Value forward, TensorPart slice, mlir::OpBuilder &builder,
                 mlir::Location loc);
 
 private:
@@ -48,7 +37,7 @@ private:
 
   struct Sum {
     mlir::Value whole;
-    llvm::SmallVector<Slice> slices;
+    llvm::SmallVector<TensorPart> slices;
   };
   llvm::DenseMap<mlir::Value, Sum> sums;
 };

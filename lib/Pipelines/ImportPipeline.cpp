@@ -45,6 +45,7 @@ void remat::buildFunctionImport(OpPassManager &func, int64_t unrollLimit) {
   func.addPass(createImportUnitDimsPass());
   func.addPass(createImportCleanUpPass());
   func.addPass(createImportContractionsPass());
+  func.addPass(createImportPartSumsPass());
   FuseElementwisePassOptions fusion;
   fusion.keepNarrow = true;
   func.addPass(createFuseElementwisePass(fusion));

@@ -14,6 +14,23 @@ func.func @main(%x: tensor<4x6xf32>) -> (tensor<4x2xf32>, tensor<4x4xf32>) {
 
 // -----
 
+// Even and odd places do not overlap: nothing is added.
+
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:    %[[G0:[a-z0-9]*]]: tensor<4x3xf32>, %[[G1:[a-z0-9]*]]: tensor<4x3xf32>)
+// CHECK-NOT:     linalg.generic
+// CHECK:         %[[ONE:.*]] = tensor.insert_slice %[[G1]] into %{{.*}}[0, 1] [4, 3] [1, 2]
+// CHECK-NOT:     linalg.generic
+// CHECK:         %[[DX:.*]] = tensor.insert_slice %[[G0]] into %[[ONE]][0, 0] [4, 3] [1, 2]
+// CHECK:         return %{{.*}}, %{{.*}}, %[[DX]]
+func.func @main(%x: tensor<4x6xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
+  %a = tensor.extract_slice %x[0, 0] [4, 3] [1, 2] : tensor<4x6xf32> to tensor<4x3xf32>
+  %b = tensor.extract_slice %x[0, 1] [4, 3] [1, 2] : tensor<4x6xf32> to tensor<4x3xf32>
+  return %a, %b : tensor<4x3xf32>, tensor<4x3xf32>
+}
+
+// -----
+
 // Overlapping slices are added.
 
 // CHECK-LABEL: func.func @main

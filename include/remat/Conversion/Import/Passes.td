@@ -350,6 +350,24 @@ def ImportSlicesPass : Pass<"remat-import-slices", "::mlir::func::FuncOp"> {
                            "::remat::RematDialect"];
 }
 
+def ImportPartSumsPass : Pass<"remat-import-part-sums", "::mlir::func::FuncOp"> {
+  let summary = "Put parts that do not overlap side by side";
+  let description = [{
+    Frameworks differentiate slices one by one: the gradient of each is a tensor
+    that is zero elsewhere, and that of the sliced tensor is their sum. In a
+    backward computation, a sum of tensors that are zero but for slices which do
+    not overlap becomes a `tensor.concat`, if the slices are all of it, one
+    behind the other in a dimension, and else one tensor of zeros into which all
+    slices are inserted. Slices may have strides. A part that is -0 stays -0,
+    where a sum with zero would be 0.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numSums", "num-sums", "Number of sums that are none any more">];
+}
+
 def ImportConstantsPass
     : Pass<"remat-import-constants", "::mlir::func::FuncOp"> {
   let summary = "Turn constants in resources into dense constants";
