@@ -180,6 +180,10 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   layouts.device = options.device;
   pm.addNestedPass<func::FuncOp>(createChooseLayoutsPass(layouts));
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
+  FuseReadersPassOptions readers;
+  readers.function = options.function;
+  readers.alternative = true;
+  pm.addPass(createFuseReadersPass(readers));
   pm.addNestedPass<func::FuncOp>(createFuseSiblingReductionsPass());
   addStaticCleanup(pm);
 }

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HoistReductionInvariants.h"
+#include "MergeGenerics.h"
 #include "Tuning.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -204,45 +205,8 @@ linalg::GenericOp Merger::merge(linalg::GenericOp op, linalg::GenericOp other) {
   for (Operation *source : inOrder)
     source->moveBefore(op);
 
-  SmallVector<Value> inputs, inits;
-  SmallVector<AffineMap> inputMaps, initMaps;
-  for (linalg::GenericOp part : {op, other}) {
-    llvm::append_range(inputs, part.getDpsInputs());
-    llvm::append_range(inits, part.getDpsInits());
-    SmallVector<AffineMap> maps = part.getIndexingMapsArray();
-    auto *firstInit = maps.begin() + part.getNumDpsInputs();
-    inputMaps.append(maps.begin(), firstInit);
-    initMaps.append(firstInit, maps.end());
-  }
-  llvm::append_range(inputMaps, initMaps);
   rewriter.setInsertionPoint(op);
-  auto merged = linalg::GenericOp::create(
-      rewriter, op.getLoc(), ValueRange(inits).getTypes(), inputs, inits,
-      inputMaps, op.getIteratorTypesArray());
-  merged->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  Block *body = rewriter.createBlock(&merged.getRegion());
-  for (ValueRange operands : {ValueRange(inputs), ValueRange(inits)})
-    for (Value operand : operands)
-      body->addArgument(getElementTypeOrSelf(operand.getType()),
-                        operand.getLoc());
-  SmallVector<Value> yielded, results(merged.getResults());
-  unsigned input = 0, init = inputs.size();
-  for (linalg::GenericOp part : {op, other}) {
-    IRMapping mapping;
-    for (BlockArgument argument : part.getRegionInputArgs())
-      mapping.map(argument, body->getArgument(input++));
-    for (BlockArgument argument : part.getRegionOutputArgs())
-      mapping.map(argument, body->getArgument(init++));
-    for (Operation &inner : part.getBody()->without_terminator())
-      rewriter.clone(inner, mapping);
-    for (Value value : part.getBody()->getTerminator()->getOperands())
-      yielded.push_back(mapping.lookupOrDefault(value));
-  }
-  linalg::YieldOp::create(rewriter, op.getLoc(), yielded);
-  unsigned numFirst = op->getNumResults();
-  rewriter.replaceOp(other, ArrayRef(results).drop_front(numFirst));
-  rewriter.replaceOp(op, ArrayRef(results).take_front(numFirst));
-  return simplifyGeneric(rewriter, merged);
+  return simplifyGeneric(rewriter, mergeGenerics(rewriter, {op, other}));
 }
 
 /// Takes out of a sum what is the same for all of its terms.

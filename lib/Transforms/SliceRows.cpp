@@ -117,9 +117,12 @@ SmallVector<SlicedCopy> SliceRows::copyForms(ArrayRef<func::FuncOp> forms) {
     copies.push_back({form, rows, slicesHidden, cloneWithBodies(form, suffix)});
   };
   auto copyAll = [&](int64_t finer, bool slicesHidden) {
-    for (func::FuncOp form : forms)
-      if (int64_t fewer = getRows(form, rows) / finer; fewer > 0)
+    for (func::FuncOp form : forms) {
+      // Finer slices are for budgets that have no room to make more at a time.
+      int64_t fewer = getRows(form, rows) / finer;
+      if (fewer > 0 && !form->hasAttr(fusedReadersAttrName))
         copy(form, fewer, slicesHidden);
+    }
   };
   if (hidden)
     copyAll(1, /*slicesHidden=*/true);

@@ -60,6 +60,13 @@ struct PickTuning {
   static constexpr int64_t leastPart = 64;
 };
 
+/// `remat-fuse-readers`.
+struct ReaderTuning {
+  /// Results that are at most this part of the largest tensor are fused in any
+  /// case: they are not what decides about a budget.
+  static constexpr int64_t littleShare = 256;
+};
+
 /// `remat-fuse-sibling-reductions`.
 struct SiblingTuning {
   /// Results of a merged operation: each is a sum in a vector register or two.

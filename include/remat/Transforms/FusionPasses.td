@@ -221,6 +221,42 @@ def OfferAbsorptionPass : Pass<"remat-offer-absorption", "::mlir::ModuleOp"> {
     Statistic<"numOffered", "num-offered", "Number of sets offered">];
 }
 
+def FuseReadersPass : Pass<"remat-fuse-readers", "::mlir::ModuleOp"> {
+  let summary = "Make what elementwise operations share in one of them all";
+  let description = [{
+    What is left between elementwise operations after `remat-fuse-elementwise` is
+    used more than once and takes time to make: the error function of a GELU, of
+    which the backward computation makes the activation, for the gradient of a
+    weight, and the gradient of its input. If nothing reads such a value but
+    elementwise operations, in the same loops and in the same phase, they become
+    one `linalg.generic` with several results that makes it once, and it is
+    nowhere in memory.
+
+    That stands where the first of them did, if the operands of all are there
+    and the results that are made earlier have no more bytes than the value and
+    what nothing else uses from then on. Else it stands where the last of them
+    did, if nothing needs the other results before and their operands are kept
+    until then anyway. Values with a tag or a policy stay, and so does all where
+    the target's library makes epilogues of contractions: a reader may be one.
+
+    Under a small budget, one result after the other may take less memory. With
+    `alternative`, the function stays as it is but for results that are at most
+    1/256 of its largest tensor, and an alternative to it has all others fused.
+  }];
+  let dependentDialects = [
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::remat::RematDialect"
+  ];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"main\"",
+           "The function; with 'main', a module's only function will do">,
+    Option<"alternative", "alternative", "bool", /*default=*/"false",
+           "Whether large results are fused in an alternative alone">
+  ];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Number of values that are shared">];
+}
+
 def FuseSiblingReductionsPass : Pass<"remat-fuse-sibling-reductions", "::mlir::func::FuncOp"> {
   let summary = "Reduce the same tensors in one operation";
   let description = [{

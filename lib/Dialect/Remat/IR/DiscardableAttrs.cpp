@@ -150,6 +150,7 @@ static constexpr AttrRule attrRules[] = {
     {batchPartsAttrName, OnFunction, isPositive, "a positive number of parts"},
     {secondPlansAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
     {keepsRepeatedAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
+    {fusedReadersAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
     {sliceRowsAttrName, OnFunction, isPositive, "a positive number of rows"},
     {slicesHiddenAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
     {foldedLayersAttrName, OnFunction, isPositive,

@@ -213,7 +213,8 @@ FailureOr<GraphOp> GraphBuilder::build() {
         StringRef(RematDialect::alternativeAttrName),
         StringRef(RematDialect::microbatchOrderAttrName),
         StringRef(batchPartsAttrName), StringRef(sliceRowsAttrName),
-        StringRef(slicesHiddenAttrName), StringRef(foldedLayersAttrName)})
+        StringRef(slicesHiddenAttrName), StringRef(foldedLayersAttrName),
+        StringRef(fusedReadersAttrName)})
     if (Attribute value = func->getAttr(name))
       graph->setAttr(name, value);
   Block &body = graph.getBody().front();

@@ -11,6 +11,7 @@
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 #include "LoopSearch.h"
+#include "Tuning.h"
 #include "remat/Dialect/Remat/IR/Absorptions.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Utils/Utf8.h"
@@ -71,8 +72,13 @@ public:
         choices.emplace_back(other, options);
   }
 
+  /// Whether budgets are planned one by one. A form that makes more at a time
+  /// is worth that for one budget, not for a frontier.
   bool hasLoops() const {
-    return hasAlternatives() || choices.front().slots.hasLoops();
+    return choices.front().slots.hasLoops() ||
+           llvm::any_of(llvm::drop_begin(choices), [](const Choice &choice) {
+             return !GraphOp(choice.graph)->hasAttr(fusedReadersAttrName);
+           });
   }
   bool hasAlternatives() const { return choices.size() > 1; }
   /// Copies that are planned have the name of theirs.
@@ -83,8 +89,9 @@ public:
     return others;
   }
 
-  /// The best plan of all; without a budget, that of the graph, if the other
-  /// one is no loop of layers that takes no more.
+  /// The best plan of all; without a budget, that of the graph, if no other one
+  /// with as few tasks to plan takes no more: one with loops of layers, or one
+  /// of which kernels make more at a time.
   llvm::Expected<GraphPlan> find(const PlanOptions &options,
                                  PlannedGraph *planned) {
     return findBest(passOnBest(options), planned);
@@ -105,13 +112,13 @@ private:
   llvm::Expected<GraphPlan> findStored(const PlanOptions &options,
                                        PlannedGraph *planned);
   llvm::Expected<GraphPlan> findUnlimited(const PlanOptions &options,
-                                          Choice *loops, PlannedGraph *planned);
-  /// The alternative that is the graph with loops of its layers, or null.
-  Choice *findFolded() {
-    if (graph->hasAttr(foldedLayersAttrName))
+                                          PlannedGraph *planned);
+  /// The alternative that has an attribute which the graph has not, or null.
+  Choice *findAlternative(StringRef attribute) {
+    if (graph->hasAttr(attribute))
       return nullptr;
-    auto found = llvm::find_if(choices, [](Choice &choice) {
-      return choice.graph->hasAttr(foldedLayersAttrName);
+    auto found = llvm::find_if(choices, [&](Choice &choice) {
+      return choice.graph->hasAttr(attribute);
     });
     return found == choices.end() ? nullptr : &*found;
   }
@@ -138,6 +145,7 @@ llvm::Expected<GraphPlan> StepPlanner::findOne(Choice &choice,
     plan->batchParts = parts.getInt();
   plan->hasSecondPlans = choice.graph->hasAttr(secondPlansAttrName);
   plan->keepsRepeated = choice.graph->hasAttr(keepsRepeatedAttrName);
+  plan->fusesReaders = choice.graph->hasAttr(fusedReadersAttrName);
   if (auto rows = choice.graph->getAttrOfType<IntegerAttr>(sliceRowsAttrName))
     plan->sliceRows = rows.getInt();
   plan->slicesHidden = choice.graph->hasAttr(slicesHiddenAttrName);
@@ -164,35 +172,40 @@ llvm::Expected<GraphPlan> StepPlanner::findStored(const PlanOptions &options,
   return first;
 }
 
-/// Without a budget, a loop of layers is the plan where it costs nothing.
+/// Without a budget, another form is the plan where it costs nothing.
 llvm::Expected<GraphPlan> StepPlanner::findUnlimited(const PlanOptions &options,
-                                                     Choice *loops,
                                                      PlannedGraph *planned) {
-  llvm::Expected<GraphPlan> first = findOne(choices.front(), options, planned);
-  if (!loops)
-    return first;
-  PlannedGraph folded;
-  llvm::Expected<GraphPlan> second =
-      findOne(*loops, options, planned ? &folded : nullptr);
-  if (!second) {
-    llvm::consumeError(second.takeError());
-    return first;
+  llvm::Expected<GraphPlan> best = findOne(choices.front(), options, planned);
+  for (StringRef form :
+       {StringRef(fusedReadersAttrName), StringRef(foldedLayersAttrName)}) {
+    Choice *choice = best ? findAlternative(form) : nullptr;
+    if (!choice)
+      continue;
+    PlannedGraph applied;
+    llvm::Expected<GraphPlan> other =
+        findOne(*choice, options, planned ? &applied : nullptr);
+    if (!other) {
+      llvm::consumeError(other.takeError());
+      continue;
+    }
+    if (other->arenaBytes > best->arenaBytes ||
+        other->solution.time > best->solution.time)
+      continue;
+    other->saveAllPeak = best->saveAllPeak;
+    if (planned)
+      *planned = std::move(applied);
+    best = std::move(other);
   }
-  if (!first || second->arenaBytes > first->arenaBytes ||
-      second->solution.time > first->solution.time)
-    return first;
-  if (planned)
-    *planned = std::move(folded);
-  return second;
+  return best;
 }
 
 llvm::Expected<GraphPlan> StepPlanner::findBest(const PlanOptions &options,
                                                 PlannedGraph *planned) {
   if (hasAlternatives() && options.stored)
     return findStored(options, planned);
-  Choice *folded = findFolded();
+  Choice *folded = findAlternative(foldedLayersAttrName);
   if (options.budget.kind == BudgetRequest::Kind::Unlimited)
-    return findUnlimited(options, folded, planned);
+    return findUnlimited(options, planned);
   if (!hasAlternatives())
     return findOne(choices.front(), options, planned);
   PlanOptions each = options;
@@ -210,12 +223,14 @@ llvm::Expected<GraphPlan> StepPlanner::findBest(const PlanOptions &options,
   std::optional<GraphPlan> best;
   std::unique_ptr<planning::InfeasibleBudgetError> failure;
   bool isSmallest = each.budget.kind == BudgetRequest::Kind::Smallest;
-  // What repeats nothing may be faster than the graph, and comes before all
-  // that cannot be. A loop of layers is planned fast.
+  // What repeats nothing, or makes more at a time, may be faster than the
+  // graph, and comes before all that cannot be. A loop of layers is planned
+  // fast.
   auto getRank = [&](Choice *choice) {
-    return choice->graph->hasAttr(keepsRepeatedAttrName) ? 0
-           : choice == folded                            ? 1
-                                                         : 2;
+    return choice->graph->hasAttr(keepsRepeatedAttrName)  ? 0
+           : choice->graph->hasAttr(fusedReadersAttrName) ? 1
+           : choice == folded                             ? 2
+                                                          : 3;
   };
   SmallVector<Choice *> inOrder =
       llvm::map_to_vector(choices, [](Choice &choice) { return &choice; });
@@ -231,8 +246,10 @@ llvm::Expected<GraphPlan> StepPlanner::findBest(const PlanOptions &options,
       best = std::move(*plan);
       if (planned)
         *planned = std::move(applied);
-      // Nothing is faster than what recomputes nothing.
-      if (!isSmallest && best->solution.time <= whole->solution.time)
+      // Nothing is much faster than what recomputes next to nothing.
+      if (!isSmallest &&
+          best->solution.time <=
+              (1 + AlternativeTuning::leastGain) * whole->solution.time)
         break;
       continue;
     }
@@ -250,6 +267,10 @@ llvm::Expected<GraphPlan> StepPlanner::findBest(const PlanOptions &options,
     graph.emitRemark() << "convolutions have the plans with less workspace";
   if (options.explain && planned && best->keepsRepeated)
     graph.emitRemark() << "no kernel runs again that the plan does not repeat";
+  if (options.explain && planned && best->fusesReaders)
+    graph.emitRemark()
+        << "values that elementwise operations share are made by "
+           "one kernel with all of these";
   if (options.explain && planned && best->sliceRows != 0)
     graph.emitRemark() << "wide values are made in slices of "
                        << best->sliceRows << " rows"

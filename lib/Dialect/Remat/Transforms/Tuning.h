@@ -70,6 +70,14 @@ struct LoopTuning {
   static constexpr int64_t leastSpread = 100;
 };
 
+/// Alternatives to a graph (PlanGraph.cpp).
+struct AlternativeTuning {
+  /// A plan that takes at most this much longer than the graph without
+  /// rematerialization ends the search among alternatives: none is faster by
+  /// more, and each takes as long to plan as the first.
+  static constexpr double leastGain = 0.02;
+};
+
 /// Plans from checkpoints of stages beside others (Variants.cpp).
 struct StagesTuning {
   /// How much of the time without recomputation others' plans take in addition,

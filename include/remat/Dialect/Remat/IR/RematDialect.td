@@ -65,6 +65,7 @@ def Remat_Dialect : Dialect {
     | `remat.batch_parts` | functions, graphs | positive integer | in how many parts the function does its batch | `remat-split-batch`, `remat-form-tasks` | reports |
     | `remat.second_plans` | graphs | unit | this alternative to a graph has `remat.plans` with less workspace | `remat-choose-implementations` | `remat-plan` |
     | `remat.keeps_repeated` | graphs | unit | this alternative to a graph keeps what kernels of that graph run again for | `remat-keep-repeated` | `remat-plan`, reports |
+    | `remat.fused_readers` | functions, graphs | unit | this alternative makes large values that elementwise operations share in one kernel with all of these | `remat-fuse-readers` | `remat-plan`, reports |
     | `remat.slice_rows` | functions, graphs | positive integer | how many rows slices of wide values have, where these are other than those that the target asks for | `remat-slice-rows`, `remat-form-tasks` | reports |
     | `remat.slices_hidden` | functions, graphs | unit | hidden layers are done in slices of rows, too | `remat-slice-rows`, `remat-form-tasks` | reports |
     | `remat.folded_layers` | functions, graphs | positive integer | how many layers are iterations of loops | `remat-fold-layers`, `remat-form-tasks` | planning, reports |

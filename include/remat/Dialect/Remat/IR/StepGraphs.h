@@ -38,6 +38,11 @@ inline constexpr llvm::StringLiteral secondPlansAttrName = "remat.second_plans";
 inline constexpr llvm::StringLiteral keepsRepeatedAttrName =
     "remat.keeps_repeated";
 
+/// On functions and graphs: large values that several elementwise operations
+/// share are made by one kernel with all of these, see remat-fuse-readers.
+inline constexpr llvm::StringLiteral fusedReadersAttrName =
+    "remat.fused_readers";
+
 /// On functions and graphs: the rows of slices of wide values, where these are
 /// other than those that the target asks for.
 inline constexpr llvm::StringLiteral sliceRowsAttrName = "remat.slice_rows";

@@ -102,6 +102,9 @@ struct GraphPlan {
   bool hasSecondPlans = false;
   /// Whether no forward kernel runs again but by the plan, by `keep-repeated`.
   bool keepsRepeated = false;
+  /// Whether large values that elementwise operations share are made by one
+  /// kernel with all of these.
+  bool fusesReaders = false;
   /// Rows of slices of wide values; 0 for those that the target asks for.
   int64_t sliceRows = 0;
   /// Whether hidden layers are done in such slices, too.
