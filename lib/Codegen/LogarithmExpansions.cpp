@@ -7,6 +7,7 @@
 #include "MathExpansions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -90,5 +91,39 @@ void codegen::scaleSubnormalLogarithms(Operation *root) {
         createNumber(b, type, 0));
     auto result = arith::SubFOp::create(b, op->getResult(0), offset);
     op->getResult(0).replaceAllUsesExcept(result, result);
+  });
+}
+
+void codegen::extendLogarithmsNearZero(Operation *root) {
+  root->walk([](complex::Log1pOp op) {
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    b.setInsertionPointAfter(op);
+    // Of a small 1 + z, the real part is exact.
+    Value re = complex::ReOp::create(b, op.getComplex());
+    Type type = re.getType();
+    Value zero = createNumber(b, type, 0);
+    Value x = math::AbsFOp::create(
+        b, arith::AddFOp::create(b, re, createNumber(b, type, 1)));
+    Value y =
+        math::AbsFOp::create(b, complex::ImOp::create(b, op.getComplex()));
+    Value most = arith::MaximumFOp::create(b, x, y);
+    Value ratio =
+        arith::DivFOp::create(b, arith::MinimumFOp::create(b, x, y), most);
+    ratio =
+        arith::SelectOp::create(b, createIsEqual(b, most, zero), zero, ratio);
+    Value rest =
+        math::Log1pOp::create(b, arith::MulFOp::create(b, ratio, ratio));
+    Value size = arith::AddFOp::create(
+        b, math::LogOp::create(b, most),
+        arith::MulFOp::create(b, createNumber(b, type, 0.5), rest));
+    Value isNear = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, most,
+                                         createNumber(b, type, 0.5));
+    auto own = complex::ReOp::create(b, op.getResult());
+    auto angle = complex::ImOp::create(b, op.getResult());
+    auto result = complex::CreateOp::create(
+        b, op.getType(), arith::SelectOp::create(b, isNear, size, own), angle);
+    op.getResult().replaceUsesWithIf(result, [&](OpOperand &use) {
+      return use.getOwner() != own && use.getOwner() != angle;
+    });
   });
 }

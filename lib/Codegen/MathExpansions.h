@@ -23,6 +23,10 @@ void populateSmallArgumentExpansionPatterns(mlir::RewritePatternSet &patterns);
 /// numbers only, take subnormal ones.
 void scaleSubnormalLogarithms(mlir::Operation *root);
 
+/// Lets log1p of complex scalars in `root` take numbers close to -1, of which
+/// upstream's expansion keeps few digits.
+void extendLogarithmsNearZero(mlir::Operation *root);
+
 } // namespace remat::codegen
 
 #endif // REMAT_LIB_CODEGEN_MATHEXPANSIONS_H

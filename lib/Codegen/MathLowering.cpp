@@ -11,11 +11,14 @@
 
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace remat;
@@ -99,9 +102,61 @@ static void keepRounding(Operation *module) {
   });
 }
 
+/// A number, or a part of a complex one, that is known.
+static std::optional<APFloat> getKnown(Value value) {
+  APFloat number(0.0);
+  if (matchPattern(value, m_ConstantFloat(&number)))
+    return number;
+  auto getPart = [](auto part, unsigned index) -> std::optional<APFloat> {
+    if (!part)
+      return std::nullopt;
+    auto constant =
+        part.getComplex().template getDefiningOp<complex::ConstantOp>();
+    if (!constant)
+      return std::nullopt;
+    return cast<FloatAttr>(constant.getValue()[index]).getValue();
+  };
+  if (auto found = getPart(value.getDefiningOp<complex::ReOp>(), 0))
+    return found;
+  return getPart(value.getDefiningOp<complex::ImOp>(), 1);
+}
+
+/// The angle of a zero that is a constant: upstream folds it to nan.
+static void foldAnglesOfZero(Operation *module) {
+  module->walk([](math::Atan2Op op) {
+    std::optional<APFloat> y = getKnown(op.getLhs()), x = getKnown(op.getRhs());
+    if (!y || !x || !y->isZero() || !x->isZero())
+      return;
+    double angle = x->isNegative() ? llvm::numbers::pi : 0;
+    OpBuilder builder(op);
+    Value known = arith::ConstantOp::create(
+        builder, op.getLoc(),
+        builder.getFloatAttr(op.getType(), y->isNegative() ? -angle : angle));
+    op.replaceAllUsesWith(known);
+    op.erase();
+  });
+}
+
+/// LLVM has no value for a float that is no integer of the type, such as nan.
+/// Expansions of functions convert their argument all the same, and multiply
+/// the result by nan. Where the argument is a constant, nothing would be
+/// stored. Any value will do.
+static void fixConversions(Operation *module) {
+  module->walk([](Operation *op) {
+    if (!isa<arith::FPToSIOp, arith::FPToUIOp>(op))
+      return;
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    Value result = op->getResult(0);
+    Value fixed = LLVM::FreezeOp::create(builder, op->getLoc(), result);
+    result.replaceAllUsesExcept(fixed, fixed.getDefiningOp());
+  });
+}
+
 LogicalResult
 remat::codegen::lowerMath(Operation *module,
                           function_ref<void(RewritePatternSet &)> populate) {
+  extendLogarithmsNearZero(module);
   PassManager manager(module->getContext(), module->getName().getStringRef());
   // Calls of functions that the module is yet to get.
   manager.enableVerifier(false);
@@ -111,5 +166,9 @@ remat::codegen::lowerMath(Operation *module,
     return failure();
   keepRounding(module);
   scaleSubnormalLogarithms(module);
-  return expandFunctions(module, populate);
+  foldAnglesOfZero(module);
+  if (failed(expandFunctions(module, populate)))
+    return failure();
+  fixConversions(module);
+  return success();
 }
