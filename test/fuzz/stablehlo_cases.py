@@ -121,6 +121,14 @@ def complex_numbers(draw, rng):
 
 
 @case
+def complex_functions(draw, rng):
+    a = 2 * (normal(rng, (4, 3)) + 1j * normal(rng, (4, 3)))
+    # JAX's derivative of acosh has the opposite sign where the real part is negative.
+    functions = (lax.acos, lambda z: lax.acosh(z + 9), lax.asin, lax.asinh, lax.atan, lax.atanh, lax.cosh, lax.sinh)
+    return lambda a: [jnp.real(f(a)) + 2 * jnp.imag(f(a)) for f in functions], [a]
+
+
+@case
 def complex_forward(draw, rng):
     a = normal(rng, (3, 4)) + 1j * normal(rng, (3, 4))
     return lambda a: [a + 1, a * a, a == a, lax.complex(jnp.real(a), jnp.imag(a)), a @ a.T, jnp.sum(a), lax.neg(a),

@@ -55,6 +55,22 @@ class SpecialTest(unittest.TestCase):
             self.check(f, self.x - 10)
             self.check(f, edges)
 
+    def test_complex_functions(self):
+        """Values, also where a part is 0; gradients are in test/Import/Foreign."""
+        parts = [0.0, 1e-3, -0.3, 1.0, -1.0, 1.5, -3.0, 30.0]
+        z = np.array([complex(x, y) for x in parts for y in parts], np.complex64)
+        near = np.array([-1, -1 + 1e-10j, -1.001 + 1e-5j, -1 + 2j, 0], np.complex64)
+        bounds = np.complex64(-0.5 - 1j), np.complex64(0.5)
+        checks = [(getattr(lax, name), z) for name in (
+            "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh")]
+        for f, x in checks + [(lambda z: lax.clamp(bounds[0], z, bounds[1]), z)]:
+            found = np.asarray(rj.compile(f, differentiate=False, threads=1)(x))
+            expected = np.asarray(f(x))
+            np.testing.assert_allclose(found.real, expected.real, rtol=3e-6, atol=1e-6)
+            np.testing.assert_allclose(found.imag, expected.imag, rtol=3e-6, atol=1e-6)
+        found = np.asarray(rj.compile(lax.log1p, differentiate=False, threads=1)(near))
+        np.testing.assert_allclose(found, np.log1p(near.astype(np.complex128)), rtol=1e-6)
+
     def test_narrow_numbers(self):
         for dtype in ("f4", "f2", jnp.bfloat16):
             a, x = jnp.asarray(self.a, dtype), jnp.asarray(self.x, dtype)

@@ -322,21 +322,28 @@ Value foreign::createReversed(OpBuilder &builder, Location loc, Value value,
       .getResult(0);
 }
 
-Value foreign::createWithRule(OpBuilder &builder, Location loc, Value x,
-                              Value result,
-                              llvm::function_ref<Value(Value)> rule) {
+Value foreign::createWithRules(OpBuilder &builder, Location loc, Value x,
+                               Value result,
+                               llvm::function_ref<Value(Value)> reverse,
+                               llvm::function_ref<Value(Value)> forward) {
   OperationState state(loc, CustomRuleOp::getOperationName());
   state.addOperands({x, result});
   state.addTypes(result.getType());
   state.addAttribute("operandSegmentSizes",
                      builder.getDenseI32ArrayAttr({1, 1}));
-  for (unsigned mode = 0; mode < 2; ++mode) {
+  for (llvm::function_ref<Value(Value)> rule : {reverse, forward}) {
     OpBuilder::InsertionGuard guard(builder);
     Block *block =
         builder.createBlock(state.addRegion(), {}, {x.getType()}, {loc});
     YieldOp::create(builder, loc, rule(block->getArgument(0)));
   }
   return builder.create(state)->getResult(0);
+}
+
+Value foreign::createWithRule(OpBuilder &builder, Location loc, Value x,
+                              Value result,
+                              llvm::function_ref<Value(Value)> rule) {
+  return createWithRules(builder, loc, x, result, rule, rule);
 }
 
 AffineMap foreign::createLoopsMap(OpBuilder &builder, unsigned loops,

@@ -173,6 +173,21 @@ static bool mayBeNan(Lowering &lowering, Value bound) {
                       [](const APFloat &number) { return number.isNaN(); });
 }
 
+/// Real parts are compared, as XLA does it. `args` are the bounds around the
+/// number.
+static Value clampComplex(OpBuilder &builder, Location loc, ValueRange args) {
+  auto isLessOrEqual = [&](Value a, Value b) {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLE,
+                                 complex::ReOp::create(builder, loc, a),
+                                 complex::ReOp::create(builder, loc, b));
+  };
+  Value isBelow = isLessOrEqual(args[1], args[0]);
+  Value value =
+      arith::SelectOp::create(builder, loc, isBelow, args[0], args[1]);
+  return arith::SelectOp::create(builder, loc, isLessOrEqual(value, args[2]),
+                                 value, args[2]);
+}
+
 /// As JAX differentiates it: at a bound, the derivative is 0.
 static LogicalResult lowerClamp(Operation *op, Lowering &lowering) {
   if (failed(checkSame(op, lowering, {1}, /*spread=*/false)) ||
@@ -186,8 +201,14 @@ static LogicalResult lowerClamp(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
   Type element = getElementTypeOrSelf(type);
-  if (isa<ComplexType>(element))
-    return op->emitOpError("is not supported for elements of type ") << element;
+  if (isa<ComplexType>(element)) {
+    SmallVector<Value> operands = {low, value, high};
+    if (lowering.isScalar())
+      return lowering.set(op, clampComplex(builder, loc, operands));
+    return lowering.set(op, createElementwise(builder, loc, operands,
+                                              cast<RankedTensorType>(type),
+                                              clampComplex));
+  }
   auto replace = [&](bool isLow, Value bound) {
     Value beyond;
     if (isa<FloatType>(element)) {

@@ -288,6 +288,13 @@ mlir::Value createWithRule(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value x, mlir::Value result,
                            llvm::function_ref<mlir::Value(mlir::Value)> rule);
 
+/// The same, with a rule for cotangents and one for tangents.
+mlir::Value
+createWithRules(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value x,
+                mlir::Value result,
+                llvm::function_ref<mlir::Value(mlir::Value)> reverse,
+                llvm::function_ref<mlir::Value(mlir::Value)> forward);
+
 /// The map of `loops` loops to `count` of them from number `begin` on.
 mlir::AffineMap createLoopsMap(mlir::OpBuilder &builder, unsigned loops,
                                unsigned begin, unsigned count);

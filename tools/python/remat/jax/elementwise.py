@@ -180,7 +180,15 @@ elementwise("square")(lambda s, a: s.mul(a, a))
 # As JAX lowers it: near 1, 1 - a * a would lose half of the digits.
 elementwise("one_minus_square")(lambda s, a: s.mul(s.add(s.const(1), a), s.sub(s.const(1), a)))
 elementwise("abs")(lambda s, a: s.op("math.absf", a) if s.floats else a if s.unsigned else s.op("math.absi", a))
-elementwise("atan2")(lambda s, a, b: s.op("math.atan2", a, b))
+
+
+@elementwise("atan2")
+def _atan2(s, a, b):
+    """MLIR takes the angle of a zero that is a constant for nan; that of 1 with its sign is the same."""
+    is_zero = s.body.binary("arith.andi", s.compare("eq", a, s.const(0)), s.compare("eq", b, s.const(0)), "i1")
+    return s.op("math.atan2", a, s.select(is_zero, s.op("math.copysign", s.const(1), b), b))
+
+
 elementwise("copysign")(lambda s, a, b: s.op("math.copysign", a, b))
 elementwise("and")(lambda s, a, b: s.op("arith.andi", a, b))
 elementwise("or")(lambda s, a, b: s.op("arith.ori", a, b))

@@ -321,6 +321,11 @@ def _clamp_max(s, a, high):
 
 def _power(s, a, exponent):
     """A power whose exponent is a number."""
+    if s.complex:
+        exponent = complex(exponent)
+        if exponent.imag:
+            return _complex_power(s, a, s.const(exponent))
+        exponent = exponent.real
     whole = float(exponent).is_integer()
     if not s.floats and not whole:
         raise ExportError("an integer to the power of %s is not supported" % exponent)
@@ -336,7 +341,7 @@ def _power(s, a, exponent):
             return s.op("math.rsqrt", a)
         if exponent in (-1, -2):
             return s.div(s.const(1.0), a if exponent == -1 else s.mul(a, a))
-        return s.op("math.powf", a, s.const(exponent))
+        return (_complex_power if s.complex else _real_power)(s, a, s.const(exponent))
     if exponent < 0:
         raise ExportError("integers to negative integer powers are not supported, as in PyTorch")
     return _integer_power(s, a, s.const(exponent), int(exponent).bit_length())
@@ -353,10 +358,31 @@ def _integer_power(s, a, exponent, bits):
     return result
 
 
+def _real_power(s, a, b):
+    return s.op("math.powf", a, b)
+
+
+def _complex_power(s, a, b):
+    """exp(b log(a)), also where the angle is no number, as in PyTorch: 0 for the size 0, an infinite real part for an
+    infinite size. `complex.pow` has XLA's results there."""
+    real, part = s.element[len("complex<"):-1], lambda name, x: s.body.op("complex.%s %s : %s" % (name, x, s.element))
+    logarithm = s.mul(b, s.op("math.log", a))
+    re, im = part("re", logarithm), part("im", logarithm)
+    zero, infinity = (s.body.constant(number, real) for number in (0.0, math.inf))
+    size = s.body.unary("math.exp", re, real)
+    is_none = s.body.compare("oeq", size, zero, real)
+    is_angle = s.body.compare("olt", s.body.unary("math.absf", im, real), infinity, real)
+    re, im = (s.body.select(is_none, zero, s.body.binary("arith.mulf", size, s.body.unary(name, im, real), real), real)
+              for name in ("math.cos", "math.sin"))
+    is_endless = s.body.compare("oeq", size, infinity, real)
+    re = s.body.select(is_angle, re, s.body.select(is_endless, infinity, re, real), real)
+    return s.body.op("complex.create %s, %s : %s" % (re, im, s.element))
+
+
 @formula("pow")
 def _pow(s, a, b):
     if s.floats:
-        return s.op("math.powf", a, b)
+        return (_complex_power if s.complex else _real_power)(s, a, b)
     zero, one, width = s.const(0), s.const(1), int(s.element[1:])
     if s.unsigned:
         return _integer_power(s, a, b, width)
@@ -370,7 +396,10 @@ def _pow(s, a, b):
 
 @formula("atan2", kind=INT_TO_FLOAT)
 def _atan2(s, a, b):
-    return s.op("math.atan2", a, b)
+    """MLIR takes the angle of a zero that is a constant for nan; that of 1 with its sign is the same."""
+    zero = s.const(0.0)
+    is_zero = s.body.binary("arith.andi", s.compare("eq", a, zero), s.compare("eq", b, zero), "i1")
+    return s.op("math.atan2", a, s.select(is_zero, s.op("math.copysign", s.const(1.0), b), b))
 
 
 @formula("copysign", kind=INT_TO_FLOAT)
