@@ -340,6 +340,14 @@ class GradientTest(unittest.TestCase):
         self.check(lambda x: jnp.sum(jax.lax.reduce_window(
             x, 0.0, jax.lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID") ** 2), random(2, 6, 6, 2))
 
+    def test_windows_of_nothing(self):
+        def windows(x):
+            return jax.lax.reduce_window(x, jnp.ones((), x.dtype), jax.lax.mul, (2, 2), (1, 1), "SAME", (2, 2))
+
+        x = jnp.zeros((0, 2))
+        found = remat.jax.compile(windows, differentiate=False)(x)
+        self.assertEqual(found.shape, windows(x).shape)
+
     def test_windows_of_the_least_number(self):
         x = random(1, 7, 7, 2)
         x[:, :4, :4] = -np.inf

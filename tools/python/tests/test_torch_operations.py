@@ -518,6 +518,8 @@ class ExactTest(unittest.TestCase):
         x[0, 1, 1], x[0, 3, 5] = math.inf, math.nan
         self.check(lambda x: F.adaptive_avg_pool2d(x, (2, 3)), x)
         self.check(lambda x: F.interpolate(x[None], scale_factor=2), x)
+        self.check(lambda x: F.adaptive_avg_pool2d(x, (3, 4)), x)
+        self.check(lambda x: F.interpolate(x[None], size=(3, 5), mode="area"), x)
 
     def test_fake_quantization_of_nan(self):
         """NaN is the lowest number, whose derivative is 0."""
@@ -526,6 +528,16 @@ class ExactTest(unittest.TestCase):
         self.check(lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 1, -8, 7), x)
         self.check(lambda x: torch.fake_quantize_per_tensor_affine(x, scale[0], zero_point[0], -8, 7), x)
         self.check(lambda x: torch.fake_quantize_per_channel_affine(x[:, ::5], scale, zero_point, 0, -8, 7), x)
+
+    def test_fake_quantization_of_other_types(self):
+        """Not one number is rounded to another multiple of the scale."""
+        scale, zero_point = torch.tensor([0.1, 0.03]), torch.tensor([1, 0], dtype=torch.int32)
+        for dtype in (torch.bfloat16, torch.float16, torch.float64):
+            x = (2 * torch.randn(2, 500)).to(dtype)
+            for quantize in (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -128, 127),
+                             lambda x: torch.fake_quantize_per_channel_affine(x, scale, zero_point, 0, -8, 7)):
+                torch._dynamo.reset()
+                self.assertTrue(torch.equal(torch.compile(quantize, backend="remat")(x), quantize(x)))
 
     def test_bounds_that_a_type_has_not(self):
         for dtype in (torch.uint8, torch.int8, torch.int16):

@@ -259,7 +259,7 @@ Value foreign::createPadded(OpBuilder &builder, Location loc, Value value,
     if (spread[dim] > 0)
       spread[dim] = (spread[dim] - 1) * strides[dim] + 1;
   }
-  if (spread != type.getShape())
+  if (spread != type.getShape() && type.getNumElements() != 0)
     value = tensor::InsertSliceOp::create(
         builder, loc, value,
         createFilled(builder, loc, type.clone(spread), padding),

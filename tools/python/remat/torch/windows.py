@@ -266,6 +266,11 @@ def _avg_pool_backward(l, node, grad, a, kernel, stride, padding, ceil_mode, cou
 
 # Resampling is a product with a matrix along each dimension.
 
+# Rows of a matrix with so many numbers that are not 0 are sums of these alone. From few places to more, a product with
+# the whole matrix is faster all the same.
+LONGEST_BAND, FEW_PLACES = 32, 32
+
+
 def along_axes(l, value, matrices, dtype):
     """Multiplies the last dimensions by `matrices`, each of (new extent, old extent)."""
     f, element = l.function, element_of(dtype)
@@ -281,6 +286,11 @@ def along_axes(l, value, matrices, dtype):
         if repeated:
             value = _repeated(l, value, dim, *repeated, dtype)
             continue
+        bands = [[(k, number) for k, number in enumerate(row) if number] for row in matrix]
+        old = value.shape[dim]
+        if max(map(len, bands)) <= LONGEST_BAND and (new <= old or old >= FEW_PLACES):
+            value = _sums_of_few(l, value, dim, bands, dtype)
+            continue
         loops = identity(value.rank)
         k = "d%d" % value.rank
         reads = list(loops)
@@ -288,6 +298,34 @@ def along_axes(l, value, matrices, dtype):
         shape = value.shape[:dim] + (new,) + value.shape[dim + 1:]
         value = f.contract(value, reads, f.dense(matrix, element), [loops[dim], k], shape, value.rank + 1, loops)
     return value
+
+
+def _sums_of_few(l, value, dim, bands, dtype):
+    """Of `bands`, for each row places and numbers. What is not finite stays where it is, as nothing else is read."""
+    f, element = l.function, value.element
+    tables, numbers = [], []
+    for term in range(max(map(len, bands))):
+        found = [band[term] if term < len(band) else (band[-1][0] if band else 0, 0.0) for band in bands]
+        tables.append((f.dense([place for place, _ in found], "i64"), ["d%d" % dim]))
+        numbers.append([number for _, number in found])
+        if set(numbers[-1]) != {1.0}:
+            tables.append((f.dense(numbers[-1], element), ["d%d" % dim]))
+
+    def body(b, *given):
+        s, given, total = Scalars(b, dtype), list(given), None
+        index = [b.index(j) for j in range(value.rank)]
+        for weights in numbers:
+            index[dim] = b.to_index(given.pop(0), "i64")
+            part = b.extract(value, index)
+            if set(weights) != {1.0}:
+                weight = given.pop(0)
+                part = s.mul(part, weight)
+                if 0.0 in weights:
+                    part = s.select(s.compare("eq", weight, s.const(0.0)), s.const(0.0), part)
+            total = part if total is None else s.add(total, part)
+        return total
+
+    return f.generic(tables, value.shape[:dim] + (len(bands),) + value.shape[dim + 1:], element, body)
 
 
 def _transposed(matrix):
