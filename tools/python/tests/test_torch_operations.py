@@ -529,6 +529,20 @@ class ExactTest(unittest.TestCase):
         self.check(lambda x: torch.fake_quantize_per_tensor_affine(x, scale[0], zero_point[0], -8, 7), x)
         self.check(lambda x: torch.fake_quantize_per_channel_affine(x[:, ::5], scale, zero_point, 0, -8, 7), x)
 
+    def test_places_among_numbers_of_which_the_last_are_nan(self):
+        ordered = torch.tensor([0.5, 0.75, 1.5, math.inf, math.inf, math.inf, math.nan, math.nan])
+        x = torch.tensor([[0.0, 0.75, 6.0, math.nan, 1.5]])
+        for right in (False, True):
+            self.check(lambda x: torch.searchsorted(ordered, x, right=right), x)
+        self.check(lambda x: torch.searchsorted(ordered[:0], x), x)
+
+    def test_scatters_to_a_part_of_the_lines(self):
+        index = torch.tensor([[0, 1, 1, 5], [3, 3, 3, 0]])
+        for reduce in ("amax", "amin", "prod"):
+            for include_self in (True, False):
+                self.check(lambda x, y: x.scatter_reduce(1, index, y, reduce, include_self=include_self),
+                           torch.randint(-3, 4, (4, 6)).float(), torch.randint(-3, 4, (3, 4)).float())
+
     def test_fake_quantization_of_other_types(self):
         """Not one number is rounded to another multiple of the scale."""
         scale, zero_point = torch.tensor([0.1, 0.03]), torch.tensor([1, 0], dtype=torch.int32)

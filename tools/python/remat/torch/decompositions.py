@@ -62,14 +62,18 @@ def _median(x, dim, keepdim=False):
 
 
 def _searchsorted(ordered, x, *, out_int32=False, right=False, side=None, sorter=None):
-    """How many elements are less, or not larger; a number that is nan goes behind all."""
+    """The first element that is not less, or larger; a number that is nan goes behind all, as one that is larger."""
     if sorter is not None:
         ordered = ordered.gather(-1, sorter)
     if side is not None:
         right = side == "right"
     left = ordered if ordered.dim() == 1 else ordered.unsqueeze(-2)
-    each = x.unsqueeze(-1)
-    return (~(left > each) if right else ~(left >= each)).sum(-1).to(torch.int32 if out_int32 else torch.int64)
+    each, count = x.unsqueeze(-1), ordered.shape[-1]
+    if count == 0:
+        return torch.zeros_like(x, dtype=torch.int32 if out_int32 else torch.int64)
+    number = torch.arange(count, device=x.device)
+    found = torch.where(left > each if right else left >= each, number, count).amin(-1)
+    return found.to(torch.int32 if out_int32 else torch.int64)
 
 
 def _searchsorted_scalar(ordered, x, **options):

@@ -343,9 +343,11 @@ def _combined_updates(l, value, dtype, dim, inputs, sizes, combine, start, inclu
     """Each element looks at all updates of its line, so the work is the product of both lengths. To combine with `start`
     changes nothing."""
     f, rank, element = l.function, value.rank, element_of(dtype)
-    for i, (s, e) in enumerate(zip(sizes, value.shape)):
-        if i != dim and s != e:
-            l.refuse("an index with fewer elements than the tensor is not supported with 'amax', 'amin' and 'prod'")
+    lines = tuple(e if i == dim else s for i, (s, e) in enumerate(zip(sizes, value.shape)))
+    if lines != value.shape:  # There is nothing for the other lines.
+        part, number = (f.slice(v, [0] * rank, lines, [1] * rank) for v in (value, counts))
+        found = _combined_updates(l, part, dtype, dim, inputs, sizes, combine, start, include_self, number)
+        return f.insert(found, value, [0] * rank, [1] * rank)
     line = identity(rank)
     line[dim] = "d%d" % rank
     index = inputs[0][0]
