@@ -25,10 +25,10 @@ static Expected<int64_t> findSaveAllPeak(Problem problem) {
 }
 
 /// Replaces the limits of the instance where the options have one. The smallest
-/// budget comes with a plan for it, and with all that is known of it if it
-/// bounds the arena.
+/// budget comes with all that is known of it.
 static Error setLimits(const PlanOptions &plan, int64_t saveAllPeak,
-                       Instance &instance, std::optional<Plan> &smallest,
+                       Instance &instance,
+                       std::optional<FeasibilityCertificate> &lowest,
                        std::optional<SmallestPlans> &known) {
   Problem &problem = instance.problem;
   problem.freeOrder |= plan.reorder;
@@ -53,7 +53,7 @@ static Error setLimits(const PlanOptions &plan, int64_t saveAllPeak,
     return certificate.takeError();
   problem.deviceBudget = certificate->smallestFeasible;
   if (instance.budgetCounts == BudgetCounts::Peak) {
-    smallest = std::move(certificate->plan);
+    lowest = std::move(*certificate);
     return Error::success();
   }
   Expected<PackedSolution> packed =
@@ -61,7 +61,6 @@ static Error setLimits(const PlanOptions &plan, int64_t saveAllPeak,
   if (!packed)
     return packed.takeError();
   problem.deviceBudget = packed->packing.totalBytes;
-  smallest = packed->solution.plan;
   known = {std::move(*certificate), std::move(*packed)};
   return Error::success();
 }
@@ -75,6 +74,7 @@ struct Found {
 } // namespace
 
 static Expected<Found> search(const Instance &instance, const PlanOptions &plan,
+                              const FeasibilityCertificate *lowest,
                               const SmallestPlans *known) {
   const Problem &problem = instance.problem;
   if (problem.deviceBudget && instance.budgetCounts == BudgetCounts::Arena) {
@@ -84,41 +84,32 @@ static Expected<Found> search(const Instance &instance, const PlanOptions &plan,
       return packed.takeError();
     return Found{std::move(packed->solution), packed->packing.totalBytes};
   }
-  Expected<Solution> solution = solve(problem, plan.planner, plan.solver);
+  Expected<Solution> solution =
+      solveOrTakeSmallest(problem, plan.planner, plan.solver, lowest);
   if (!solution)
     return solution.takeError();
   return Found{std::move(*solution), std::nullopt};
 }
 
-/// What shows that a budget is feasible is a plan for it, if a search finds
-/// none.
+/// For the smallest budget there is a plan, whatever a search finds.
 static Expected<Found> findPlan(const Instance &instance,
                                 const PlanOptions &plan,
-                                std::optional<Plan> smallest,
+                                const FeasibilityCertificate *lowest,
                                 const SmallestPlans *known) {
-  Expected<Found> found = search(instance, plan, known);
-  if (found)
+  Expected<Found> found = search(instance, plan, lowest, known);
+  const Plan *smallest = known    ? &known->smallestArena.solution.plan
+                         : lowest ? &lowest->plan
+                                  : nullptr;
+  if (found || !smallest || !found.errorIsA<InfeasibleBudgetError>())
     return found;
-  const std::optional<int64_t> &budget = instance.problem.deviceBudget;
-  bool countsArena = instance.budgetCounts == BudgetCounts::Arena;
-  Error rest = handleErrors(
-      found.takeError(),
-      [&](std::unique_ptr<InfeasibleBudgetError> error) -> Error {
-        const FeasibilityCertificate *certificate = error->getCertificate();
-        bool fits = certificate && budget && !countsArena &&
-                    certificate->smallestFeasible <= *budget;
-        if (plan.planner == "auto" && fits)
-          smallest = certificate->plan;
-        return smallest ? Error::success() : Error(std::move(error));
-      });
-  if (rest)
-    return std::move(rest);
+  consumeError(found.takeError());
   Expected<Solution> solution =
-      evaluatePlan(instance.problem, std::move(*smallest), "smallest");
+      evaluatePlan(instance.problem, *smallest, "smallest");
   if (!solution)
     return solution.takeError();
   // With the smallest arena, the budget is that of this plan.
-  return Found{std::move(*solution), countsArena ? budget : std::nullopt};
+  return Found{std::move(*solution),
+               known ? instance.problem.deviceBudget : std::nullopt};
 }
 
 static Expected<json::Value> planInstance(StringRef text,
@@ -131,12 +122,12 @@ static Expected<json::Value> planInstance(StringRef text,
   Expected<int64_t> saveAllPeak = findSaveAllPeak(instance->problem);
   if (!saveAllPeak)
     return saveAllPeak.takeError();
-  std::optional<Plan> smallest;
+  std::optional<FeasibilityCertificate> lowest;
   std::optional<SmallestPlans> known;
-  if (Error error = setLimits(plan, *saveAllPeak, *instance, smallest, known))
+  if (Error error = setLimits(plan, *saveAllPeak, *instance, lowest, known))
     return std::move(error);
-  Expected<Found> found =
-      findPlan(*instance, plan, std::move(smallest), known ? &*known : nullptr);
+  Expected<Found> found = findPlan(*instance, plan, lowest ? &*lowest : nullptr,
+                                   known ? &*known : nullptr);
   if (!found)
     return found.takeError();
   json::Value schedule = planning::toJson(*instance, found->solution.plan);

@@ -122,6 +122,7 @@ Expected<Solution> ArenaPlanner::request(const Problem &asked, double share,
                  secondsLeft() * ArenaTuning::planningShare);
   part.start = start ? start : options.start;
   part.explainInfeasible = false;
+  part.annealCost = false;
   part.onProgress = nullptr;
   if (options.onProgress && &asked == &problem)
     part.onProgress = [this](const Progress &progress) { report(progress); };

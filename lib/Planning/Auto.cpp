@@ -269,8 +269,6 @@ void Portfolio::offerCutPoints() {
 }
 
 void Portfolio::offerStarts() {
-  if (options.start)
-    search.offer(*options.start);
   offerCutPoints();
   offerLayers();
   if (problem.ops.size() > PortfolioTuning::starterOps)
@@ -371,19 +369,28 @@ Expected<Solution> Portfolio::run() {
                    2 * PortfolioTuning::quickBound))
     return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
                                              0, std::string());
+  bool hasFirst = search.hasPlan();
+  if (options.start)
+    search.offer(*options.start);
+  bool fitsAtAnyCost = search.hasPlan() && !hasFirst;
   // What the starters have to say, the portfolio that keeps the order has said.
   if (!search.mayReorder())
     offerStarts();
-  else if (options.start)
-    search.offer(*options.start);
   if (!search.hasPlan()) {
     lowest = search.findLowPeak(
         problem.deviceBudget.value_or(0), PortfolioTuning::lowPeakShare,
         options.timeLimitSeconds ? PortfolioTuning::annealingShare
                                  : PortfolioTuning::annealingEffort);
     search.offer(lowest);
+    fitsAtAnyCost = true;
   }
+  // What gets the peak low makes much again. A clock leaves nothing for later;
+  // else what comes last can only make the plan better.
+  if (fitsAtAnyCost && options.timeLimitSeconds)
+    search.lowerCost(PortfolioTuning::costShare);
   improve();
+  if (fitsAtAnyCost && !options.timeLimitSeconds)
+    search.lowerCost(PortfolioTuning::costEffort);
   // A little effort is for plans that are good enough, not for none.
   if (!search.hasPlan()) {
     SolverOptions last = part(1.0);

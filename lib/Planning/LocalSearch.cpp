@@ -185,6 +185,20 @@ Plan LocalSearch::findLowPeak(int64_t lowest, double share,
              : plan;
 }
 
+void LocalSearch::lowerCost(double share) {
+  if (!options.annealCost || !hasPlan() || !mayAnneal() || isOptimal())
+    return;
+  timeline.load(best);
+  if (timeline.peak() > budget)
+    return;
+  WorkMeter annealingWork(options, watch);
+  RunAnnealing(graph, timeline, evictor, annealingWork)
+      .lowerCost(budget, share);
+  evictor.prune(budget);
+  timeline.commit();
+  record();
+}
+
 /// From the given order and, if that is not low enough, from a lower one.
 Plan LocalSearch::findLowPeakOfOrders(int64_t lowest, double share,
                                       LowPeakPlans *made) {

@@ -69,6 +69,9 @@ public:
   /// without a search is put there.
   Plan findLowPeak(int64_t lowest, double share, double annealingShare,
                    LowPeakPlans *made = nullptr);
+  /// Anneals the runs of the best plan for its cost, up to a share of the
+  /// effort or the time that is counted apart.
+  void lowerCost(double share);
   /// Adds plans of other kinds, for a share of the effort or the time.
   void diversify(double share);
   /// Improves the best plan, if there is one, up to a share of the effort or

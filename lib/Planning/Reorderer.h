@@ -43,13 +43,15 @@ public:
   /// have above `pressureBegins` of the budget, in parts of that.
   double pressure(StepId from, StepId to, int64_t budget) const;
 
+  /// Any run: the first of an op, or a repeat.
+  StepId pickStep();
+
 private:
   /// The steps between which a step may stand.
   struct Range {
     StepId after, before;
   };
   Range rangeOf(StepId step) const;
-  StepId pickStep();
 
   const Graph &graph;
   Timeline &timeline;

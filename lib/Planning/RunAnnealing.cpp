@@ -18,6 +18,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace llvm;
 
@@ -28,7 +29,8 @@ RunAnnealing::RunAnnealing(const Graph &graph, Timeline &timeline,
     : graph(graph), timeline(timeline), evictor(evictor), work(work),
       generator(evictor.random()),
       reorderer(graph, timeline, work, generator,
-                RunAnnealingTuning::pressureBegins) {
+                RunAnnealingTuning::pressureBegins),
+      whole(graph, timeline, work, generator, 1) {
   for (ValueId value = 0; value < graph.numValues(); ++value)
     if (!graph.isArgument(value) && graph.bytes(value) > 0 &&
         graph.problem.values[value].viewOf == noValue &&
@@ -40,7 +42,8 @@ RunAnnealing::RunAnnealing(const Graph &graph, Timeline &timeline,
 // Choosing
 //===----------------------------------------------------------------------===//
 
-/// A step above the budget; the fullest where the ones known are not any more.
+/// A step above the budget; the fullest where the ones known are not any more,
+/// or any where the cost counts.
 StepId RunAnnealing::pickFullStep() {
   if (judge)
     return judge->pickStep();
@@ -55,6 +58,8 @@ StepId RunAnnealing::pickFullStep() {
     if (timeline.isAlive(step) && timeline.bytesAt(step) > budget)
       return step;
   }
+  if (countsCost())
+    return whole.pickStep();
   return timeline.peakStep();
 }
 
@@ -91,6 +96,11 @@ uint32_t RunAnnealing::pickIdleCopy(StepId at) {
 // Moves
 //===----------------------------------------------------------------------===//
 
+/// What one run more is worth.
+double RunAnnealing::priceOf(OpId op) const {
+  return runPrice + costPrice * double(graph.problem.ops[op].cost);
+}
+
 /// Ends a move that changed bytes in `range`: keeps it if it lowers the
 /// pressure and the price of runs together, or raises them by less than `heat`
 /// allows.
@@ -103,7 +113,7 @@ bool RunAnnealing::finish(const Range &range, double before, double cost,
     return isKept;
   }
   double change =
-      reorderer.pressure(range.after, range.before, budget) - before + cost;
+      pressures().pressure(range.after, range.before, budget) - before + cost;
   if (change <= -heat * std::log(1 - uniform(generator)))
     return true;
   timeline.rollback(mark);
@@ -161,13 +171,14 @@ bool RunAnnealing::tryEviction(double heat) {
   }
   if (!makeAgain(op, place, below(2) ? 1.0 : uniform(generator), range.after))
     return false;
-  double before = reorderer.pressure(range.after, range.before, budget);
+  double before = pressures().pressure(range.after, range.before, budget);
   size_t mark = timeline.mark();
-  for (OpId each : closure)
+  double price = 0;
+  for (OpId each : closure) {
+    price += priceOf(each);
     timeline.insertRun(each, place);
-  return finish(range, before,
-                RunAnnealingTuning::runPrice * double(closure.size()), mark,
-                heat);
+  }
+  return finish(range, before, price, mark, heat);
 }
 
 /// What a run reads dies earlier without it, and the copies before those that
@@ -205,10 +216,11 @@ bool RunAnnealing::tryRemoval(double heat) {
   if (timeline.kind(step) != StepKind::Run || !timeline.isRemovable(step))
     return false;
   Range range = rangeOfRemoval(step);
-  double before = reorderer.pressure(range.after, range.before, budget);
+  double before = pressures().pressure(range.after, range.before, budget);
   size_t mark = timeline.mark();
+  double price = priceOf(timeline.op(step));
   timeline.remove(step);
-  return finish(range, before, -RunAnnealingTuning::runPrice, mark, heat);
+  return finish(range, before, -price, mark, heat);
 }
 
 bool RunAnnealing::tryMove(double heat) {
@@ -224,9 +236,9 @@ bool RunAnnealing::tryMove(double heat) {
       (!timeline.isRepeat(step) && !graph.mayReorder()))
     return false;
   if (!judge)
-    return reorderer.tryMove(step, budget, heat);
+    return pressures().tryMove(step, budget, heat);
   size_t mark = timeline.mark();
-  if (!reorderer.tryMove(step, budget, std::numeric_limits<double>::max()))
+  if (!pressures().tryMove(step, budget, std::numeric_limits<double>::max()))
     return false;
   bool isKept = judge->accepts(step);
   if (!isKept)
@@ -262,22 +274,30 @@ void RunAnnealing::tryChange(Judge &newJudge) {
   judge = nullptr;
 }
 
+size_t RunAnnealing::countMoves() const {
+  return std::clamp(graph.numOps() * RunAnnealingTuning::movesPerOp,
+                    RunAnnealingTuning::fewestMoves,
+                    RunAnnealingTuning::mostMoves);
+}
+
+/// A move looks at the bytes of a part of the steps.
+void RunAnnealing::countMove() {
+  work.add(RunAnnealingTuning::moveSteps +
+           (graph.numOps() + timeline.repeats().size()) / 20);
+}
+
 /// One round, from the best plan.
 void RunAnnealing::anneal(int64_t lowest, double share) {
   timeline.load(best);
   picks = 0;
-  size_t moves = std::clamp(graph.numOps() * RunAnnealingTuning::movesPerOp,
-                            RunAnnealingTuning::fewestMoves,
-                            RunAnnealingTuning::mostMoves);
+  const size_t moves = countMoves();
   int64_t wanted = std::max(lowest, budget);
   for (size_t i = 0; i < moves && least > wanted && !isOver(share); ++i) {
     double left = 1 - double(i) / double(moves);
     double heat = RunAnnealingTuning::heat * left * left;
     if (tryAny(heat))
       keepIfLower();
-    // A move looks at the bytes of a part of the steps.
-    work.add(RunAnnealingTuning::moveSteps +
-             (graph.numOps() + timeline.repeats().size()) / 20);
+    countMove();
   }
 }
 
@@ -317,6 +337,55 @@ void RunAnnealing::lowerPeak(int64_t lowest, double share, size_t patience) {
     evict(lowest);
     fruitless = least < before ? 0 : fruitless + 1;
   }
+  timeline.load(best);
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+void RunAnnealing::keepIfCheaper() {
+  if (timeline.cost() >= least || timeline.peak() > budget)
+    return;
+  least = timeline.cost();
+  best = timeline.plan();
+}
+
+/// One round, from the cheapest plan. It cools down by the time the share is
+/// spent.
+void RunAnnealing::annealCost(double share) {
+  timeline.load(best);
+  picks = 0;
+  const size_t moves = countMoves();
+  const double begin = work.getSpent();
+  for (size_t i = 0; i < moves && !isOver(share); ++i) {
+    double done = std::max(double(i) / double(moves),
+                           (work.getSpent() - begin) / (share - begin));
+    double left = std::max(1 - done, 0.0);
+    if (tryAny(RunAnnealingTuning::costHeat * left * left))
+      keepIfCheaper();
+    countMove();
+  }
+}
+
+void RunAnnealing::lowerCost(int64_t most, double share) {
+  best = timeline.plan();
+  least = timeline.cost();
+  budget = most;
+  const int64_t base = graph.problem.baseCost();
+  if (candidates.empty() || timeline.peak() > most || base <= 0)
+    return;
+  const double priceBefore = std::exchange(runPrice, 0);
+  costPrice = RunAnnealingTuning::averageRunPrice * double(graph.numOps()) /
+              double(base);
+  int64_t before = least;
+  do {
+    before = least;
+    annealCost(share);
+  } while (before - least > (before - base) / RunAnnealingTuning::leastSaving &&
+           !isOver(share));
+  runPrice = priceBefore;
+  costPrice = 0;
   timeline.load(best);
 }
 

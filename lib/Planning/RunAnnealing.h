@@ -33,6 +33,11 @@ public:
   /// forms and absorptions stay as they are.
   void lowerPeak(int64_t lowest, double share, size_t patience);
 
+  /// Lowers the cost of the timeline's plan, whose peak is at most `most`, in
+  /// rounds until one gets hardly anywhere or a share of the effort is spent;
+  /// the timeline has the cheapest plan with such a peak then.
+  void lowerCost(int64_t most, double share);
+
   /// Someone who says which changes are kept instead, by a measure of their
   /// own.
   class Judge {
@@ -59,6 +64,13 @@ private:
     return work.overdrawn() || work.spent(share);
   }
   void keepIfLower();
+  void keepIfCheaper();
+  void annealCost(double share);
+  double priceOf(OpId op) const;
+  bool countsCost() const { return costPrice > 0; }
+  Reorderer &pressures() { return countsCost() ? whole : reorderer; }
+  size_t countMoves() const;
+  void countMove();
   void anneal(int64_t lowest, double share);
   void evict(int64_t lowest);
   bool tryAny(double heat);
@@ -80,6 +92,8 @@ private:
   WorkMeter &work;
   std::mt19937_64 &generator;
   Reorderer reorderer;
+  /// Counts nothing within the budget, for the cost.
+  Reorderer whole;
   /// Values that can be made again.
   std::vector<ValueId> candidates;
 
@@ -90,7 +104,10 @@ private:
   std::vector<StepId> fullSteps;
   size_t picks = 0;
   Plan best;
+  /// Its peak, or its cost where that counts.
   int64_t least = 0;
+  /// What a run is worth, and a unit of its cost.
+  double runPrice = RunAnnealingTuning::runPrice, costPrice = 0;
   /// Ops that `makeAgain` collects.
   llvm::SmallVector<OpId, 16> closure;
 };

@@ -67,6 +67,8 @@ struct PortfolioTuning {
   /// Share of a time limit up to which runs are annealed after that. Where work
   /// is counted, so many times the effort may go there.
   static constexpr double annealingShare = 0.8, annealingEffort = 5;
+  /// The same of what makes such a plan take less time.
+  static constexpr double costShare = 0.95, costEffort = 5;
   /// Share of `planLayers`.
   static constexpr double layersShare = 0.2;
   /// Share of `planCutPoints`. Large, because a search of the parts gets
@@ -213,6 +215,12 @@ struct RunAnnealingTuning {
   /// The heat at the beginning of a round: an excess of a twentieth at one
   /// step. A run is worth little, so that useless ones go.
   static constexpr double heat = 1e-3, runPrice = 1e-6;
+  /// Where the cost counts, a run of average cost is worth an excess of a
+  /// thousandth at one step, and the heat begins at two of them.
+  static constexpr double averageRunPrice = 1e-6, costHeat = 2e-6;
+  /// Rounds end with one that saves less than one part in so many of what the
+  /// plan takes beyond all ops once.
+  static constexpr int64_t leastSaving = 50;
   /// Rounds that get nowhere until it ends, per unit of effort and at least. A
   /// clock ends it whatever they get.
   static constexpr double patience = 4;

@@ -103,6 +103,7 @@ Error ArenaDescent::offerLarger(int64_t least) {
     part.effort *= ArenaTuning::candidateShare;
     part.overdraft *= ArenaTuning::candidateShare;
     part.explainInfeasible = false;
+    part.annealCost = false;
     part.onProgress = nullptr;
     if (part.timeLimitSeconds)
       *part.timeLimitSeconds *= ArenaTuning::candidateShare;

@@ -152,35 +152,26 @@ static Error findPackedSolution(const PlanOptions &plan,
 static Error findSolution(const PlanOptions &plan, const SolverOptions &search,
                           Outcome &outcome) {
   const Problem &problem = outcome.instance.problem;
-  Expected<Solution> solution = solve(problem, plan.planner, search);
+  Expected<Solution> solution = solveOrTakeSmallest(
+      problem, plan.planner, search,
+      outcome.certificate ? &*outcome.certificate : nullptr);
   if (solution) {
     outcome.cutShort = solution->cutShort;
     outcome.solution = std::move(*solution);
     return Error::success();
   }
-  auto fail = [&](const InfeasibleBudgetError &error) -> Error {
+  auto fail = [&](const InfeasibleBudgetError &error) {
     if (const FeasibilityCertificate *found = error.getCertificate())
       if (!outcome.certificate ||
           found->smallestFeasible < outcome.certificate->smallestFeasible)
         outcome.certificate = *found;
     outcome.cutShort = PlanWatch::isInterrupted();
-    // What shows that a budget is feasible is a plan for it.
-    if (plan.planner == "auto" && outcome.certificate &&
-        outcome.certificate->smallestFeasible <= *problem.deviceBudget) {
-      Expected<Solution> smallest =
-          evaluatePlan(problem, outcome.certificate->plan, "smallest");
-      if (!smallest)
-        return smallest.takeError();
-      outcome.solution = std::move(*smallest);
-      return Error::success();
-    }
     if (outcome.certificate) {
       outcome.smallestFeasible = outcome.certificate->smallestFeasible;
       outcome.evidence = outcome.certificate->describe(problem);
     }
     outcome.failure =
         PlanWatch::isInterrupted() ? interruptedEarly.str() : error.message();
-    return Error::success();
   };
   return handleErrors(solution.takeError(), fail);
 }

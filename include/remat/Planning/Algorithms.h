@@ -75,6 +75,9 @@ struct SolverOptions {
   /// Whether sequences of runs are annealed where nothing else gets the peak
   /// low enough. Such plans pack worse than others of the same peak.
   bool anneal = true;
+  /// Whether plans that nothing else got the peak low enough for are annealed
+  /// for their cost. What that fills up to the budget packs worse, too.
+  bool annealCost = true;
   /// Whether an InfeasibleBudgetError says which budget is feasible, and why.
   /// That takes a search of its own.
   bool explainInfeasible = true;
@@ -426,6 +429,16 @@ llvm::Expected<SolverInfo> findSolver(llvm::StringRef name);
 /// reaches is an InfeasibleBudgetError with the smallest feasible one.
 llvm::Expected<Solution> solve(const Problem &problem, llvm::StringRef solver,
                                const SolverOptions &options = {});
+
+/// `solve`, for whom a slow plan is better than none. Where `auto` finds no
+/// plan, but that of `known` fits or the one that shows which budget is
+/// feasible, the search goes on from there for the same effort, or for what is
+/// left of a time limit. The solution is that plan, called "smallest", or a
+/// faster one. It is never slower than the plan of `known` within the budget.
+llvm::Expected<Solution>
+solveOrTakeSmallest(const Problem &problem, llvm::StringRef solver,
+                    const SolverOptions &options = {},
+                    const FeasibilityCertificate *known = nullptr);
 
 } // namespace remat::planning
 

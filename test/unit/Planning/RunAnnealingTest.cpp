@@ -29,6 +29,25 @@ Plan anneal(const Graph &graph, const Plan &start, int64_t lowest) {
   return timeline.plan();
 }
 
+Plan annealCost(const Graph &graph, const Plan &start, int64_t most) {
+  SolverOptions options;
+  options.effort = 0.2;
+  Stopwatch watch;
+  WorkMeter work(options, watch);
+  Timeline timeline(graph);
+  Evictor evictor(graph, timeline, work, options.seed);
+  timeline.load(start);
+  RunAnnealing(graph, timeline, evictor, work).lowerCost(most, /*share=*/1);
+  return timeline.plan();
+}
+
+int64_t costOf(const Problem &problem, const Plan &plan) {
+  int64_t cost = 0;
+  for (const Action &action : plan.actions)
+    cost += problem.ops[action.id].cost;
+  return cost;
+}
+
 /// The peak of a plan, which must be legal.
 int64_t peakOf(const Problem &problem, const Plan &plan) {
   llvm::Expected<Simulation> simulation = simulate(problem, plan);
@@ -64,6 +83,51 @@ TEST(RunAnnealing, FindsLowerPeaksThanEvictions) {
     annealed += peakOf(problem, plan);
   }
   EXPECT_LT(double(annealed), 0.95 * double(evicted));
+}
+
+// What lowers the peak makes more again than a little more room takes.
+TEST(RunAnnealing, LowersTheCostWithinABudget) {
+  int64_t lowPeaks = 0, cheap = 0;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    Problem problem = layered(seed, 12, 8);
+    problem.freeOrder = seed % 2;
+    Graph graph(problem);
+    Plan start = anneal(graph, saveAllPlan(graph), 0);
+    int64_t peak = peakOf(problem, start), most = peak + peak / 20;
+    Plan plan = annealCost(graph, start, most);
+    EXPECT_LE(peakOf(problem, plan), most);
+    EXPECT_EQ(llvm::is_sorted(firstRuns(plan)), !problem.freeOrder);
+    EXPECT_LE(costOf(problem, plan), costOf(problem, start));
+    lowPeaks += costOf(problem, start) - problem.baseCost();
+    cheap += costOf(problem, plan) - problem.baseCost();
+    // What is not within the budget stays as it is.
+    EXPECT_EQ(annealCost(graph, start, peak - 1).actions.size(),
+              start.actions.size());
+  }
+  EXPECT_LT(double(cheap), 0.6 * double(lowPeaks));
+}
+
+// Where only such plans fit, they are what the portfolio starts from.
+TEST(RunAnnealing, MakesPlansOfThePortfolioCheaper) {
+  int64_t lowPeaks = 0, found = 0;
+  for (uint64_t seed = 1; seed <= 2; ++seed) {
+    Problem problem = layered(seed, 40, 8);
+    Plan start = anneal(Graph(problem), saveAllPlan(Graph(problem)), 0);
+    int64_t peak = peakOf(problem, start);
+    problem.deviceBudget = peak + peak / 50;
+    SolverOptions options;
+    options.effort = 0.2;
+    options.start = &start;
+    llvm::Expected<Solution> solution = planAuto(problem, options);
+    ASSERT_TRUE(bool(solution)) << llvm::toString(solution.takeError());
+    lowPeaks += costOf(problem, start) - problem.baseCost();
+    found += solution->cost - problem.baseCost();
+    options.annealCost = false;
+    llvm::Expected<Solution> other = planAuto(problem, options);
+    ASSERT_TRUE(bool(other)) << llvm::toString(other.takeError());
+    EXPECT_LT(solution->cost, other->cost);
+  }
+  EXPECT_LT(double(found), 0.58 * double(lowPeaks));
 }
 
 TEST(RunAnnealing, KeepsTheOrderUnlessItIsFree) {
@@ -112,6 +176,7 @@ TEST(RunAnnealing, LeavesPlansLegal) {
       llvm::consumeError(solution.takeError());
     SCOPED_TRACE(seed);
     EXPECT_LE(peakOf(problem, anneal(graph, start, 0)), peak);
+    EXPECT_LE(peakOf(problem, annealCost(graph, start, peak)), peak);
   }
 }
 

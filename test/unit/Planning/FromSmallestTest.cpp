@@ -1,0 +1,100 @@
+//===- FromSmallestTest.cpp - searches that begin with the smallest plan --===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayeredProblem.h"
+#include "Problems.h"
+
+#include "remat/Planning/Algorithms.h"
+
+using namespace remat::planning;
+
+namespace {
+
+SolverOptions brief() {
+  SolverOptions options;
+  options.effort = 0.1;
+  // Too little to find a plan for the smallest budget.
+  options.overdraft = 0.1;
+  return options;
+}
+
+FeasibilityCertificate certify(const Problem &problem) {
+  SolverOptions options = brief();
+  options.effort = 1;
+  llvm::Expected<FeasibilityCertificate> found =
+      smallestFeasibleBudget(problem, options);
+  EXPECT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  return found ? std::move(*found) : FeasibilityCertificate();
+}
+
+// The plan with the smallest peak was made at any cost.
+TEST(FromSmallest, MakesTheSmallestPlanFaster) {
+  int64_t before = 0, after = 0;
+  unsigned found = 0;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    Problem problem = layered(seed, 16, 8);
+    FeasibilityCertificate lowest = certify(problem);
+    problem.deviceBudget = lowest.smallestFeasible;
+    llvm::Expected<Solution> alone = solve(problem, "auto", brief());
+    found += bool(alone);
+    consumeError(alone.takeError());
+
+    llvm::Expected<Solution> smallest =
+        evaluatePlan(problem, lowest.plan, "smallest");
+    llvm::Expected<Solution> solution =
+        solveOrTakeSmallest(problem, "auto", brief(), &lowest);
+    ASSERT_TRUE(bool(smallest)) << llvm::toString(smallest.takeError());
+    ASSERT_TRUE(bool(solution)) << llvm::toString(solution.takeError());
+    EXPECT_LE(solution->peakBytes, lowest.smallestFeasible);
+    EXPECT_LE(solution->time, smallest->time);
+    before += smallest->time - problem.baseCost();
+    after += solution->time - problem.baseCost();
+  }
+  EXPECT_LT(found, 4u);
+  EXPECT_LT(double(after), 0.9 * double(before));
+}
+
+// The search may find one on its way that takes longer.
+TEST(FromSmallest, TakesThePlanThatIsKnownWhereItIsFaster) {
+  Problem problem = layered(2, 16, 8);
+  llvm::Expected<Solution> saveAll = solve(problem, "save-all", brief());
+  ASSERT_TRUE(bool(saveAll)) << llvm::toString(saveAll.takeError());
+  FeasibilityCertificate known = certify(problem);
+  problem.deviceBudget = known.smallestFeasible + known.smallestFeasible / 50;
+  // A better plan than the search finds with no effort.
+  SolverOptions thorough;
+  llvm::Expected<Solution> best = solve(problem, "auto", thorough);
+  ASSERT_TRUE(bool(best)) << llvm::toString(best.takeError());
+  known.plan = best->plan;
+  known.smallestFeasible = best->peakBytes;
+  SolverOptions none;
+  none.effort = 0;
+  llvm::Expected<Solution> solution =
+      solveOrTakeSmallest(problem, "auto", none, &known);
+  ASSERT_TRUE(bool(solution)) << llvm::toString(solution.takeError());
+  EXPECT_LE(solution->time, best->time);
+}
+
+// Other algorithms are asked for what they can do, and what does not fit is no
+// plan.
+TEST(FromSmallest, IsForAutoAndForWhatFits) {
+  Problem problem = layered(1, 12, 8);
+  FeasibilityCertificate lowest = certify(problem);
+  problem.deviceBudget = lowest.smallestFeasible;
+  llvm::Expected<Solution> sqrt =
+      solveOrTakeSmallest(problem, "sqrt", brief(), &lowest);
+  ASSERT_FALSE(bool(sqrt));
+  EXPECT_TRUE(sqrt.errorIsA<InfeasibleBudgetError>());
+  consumeError(sqrt.takeError());
+  problem.deviceBudget = lowest.lowerBound - 1;
+  llvm::Expected<Solution> none =
+      solveOrTakeSmallest(problem, "auto", brief(), &lowest);
+  ASSERT_FALSE(bool(none));
+  EXPECT_TRUE(none.errorIsA<InfeasibleBudgetError>());
+  consumeError(none.takeError());
+}
+
+} // namespace
