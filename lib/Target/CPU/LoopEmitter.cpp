@@ -38,6 +38,19 @@ void remat::cpu::keepLoop(scf::ForOp loop, unsigned vectors) {
                                               {}, {}, {}, {}, {}, {}, {}, {}));
 }
 
+void remat::cpu::keepScalar(scf::ForOp loop) {
+  Builder builder(loop.getContext());
+  BoolAttr isDisabled = builder.getBoolAttr(true);
+  auto unroll = LLVM::LoopUnrollAttr::get(loop.getContext(), isDisabled, {}, {},
+                                          {}, {}, {}, {});
+  auto vectorize = LLVM::LoopVectorizeAttr::get(loop.getContext(), isDisabled,
+                                                {}, {}, {}, {}, {}, {});
+  loop->setAttr("loop_annotation",
+                LLVM::LoopAnnotationAttr::get(loop.getContext(), {}, vectorize,
+                                              {}, unroll, {}, {}, {}, {}, {},
+                                              {}, {}, {}, {}, {}, {}));
+}
+
 SmallVector<UnitBlock> remat::cpu::splitUnit(OpBuilder &builder, Location loc,
                                              Value unit,
                                              ArrayRef<UnitLoop> loops) {

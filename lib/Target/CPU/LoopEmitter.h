@@ -80,6 +80,11 @@ mlir::scf::ForOp openLoop(mlir::OpBuilder &builder, mlir::Location loc,
 /// With `vectors`, it works on so many at a time.
 void keepLoop(mlir::scf::ForOp loop, unsigned vectors = 0);
 
+/// Keeps LLVM from unrolling and from vectorizing `loop`, but not what is
+/// inside. Where the elements of an iteration are next to each other, those of
+/// several iterations would be gathered and scattered.
+void keepScalar(mlir::scf::ForOp loop);
+
 } // namespace remat::cpu
 
 #endif // REMAT_LIB_TARGET_CPU_LOOPEMITTER_H

@@ -94,6 +94,7 @@ void Emission::forPanels(const Function &emit) {
     if (needed)
       count = arith::MinUIOp::create(builder, loc, count, needed);
     auto loop = open(index(0), count, 1);
+    keepLoop(loop);
     emit(loop.getInductionVar(), panelColumns);
   }
   int64_t rest = p.n % panelColumns;
@@ -125,7 +126,9 @@ void Emission::emitPanelPack(Value panel, int64_t width, Value buffer,
       k = open(p.kBegin, p.kEnd, 1).getInductionVar();
       column = open(low, high, 1).getInductionVar();
     } else {
-      column = open(low, high, 1).getInductionVar();
+      auto columns = open(low, high, 1);
+      keepScalar(columns);
+      column = columns.getInductionVar();
       k = open(p.kBegin, p.kEnd, 1).getInductionVar();
     }
     Value value;
