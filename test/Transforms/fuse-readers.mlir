@@ -1,4 +1,13 @@
 // RUN: remat-opt %s --remat-fuse-readers | FileCheck %s
+// RUN: remat-opt %s --remat-fuse-readers="function=gelu alternative" | FileCheck %s --check-prefix=BOTH
+
+// Large results are fused in an alternative only.
+// BOTH: func.func @gelu({{.*}}remat.alternative = @gelu_fused
+// BOTH-NOT: :2 = linalg.generic
+// BOTH: func.func private @gelu_fused({{.*}}remat.fused_readers
+// BOTH: :2 = linalg.generic
+// BOTH: func.func @last
+// BOTH-NOT: :2 = linalg.generic
 
 #id = affine_map<(i, j) -> (i, j)>
 #turned = affine_map<(i, j) -> (j, i)>

@@ -100,7 +100,7 @@ namespace {
 struct ImportPartSums
     : public remat::impl::ImportPartSumsPassBase<ImportPartSums> {
   void runOnOperation() override {
-    // A sum of several parts is a sum of two again and again.
+    // Each is compared with each, again for every term that is added.
     constexpr size_t maxParts = 64;
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::GenericOp> sums;

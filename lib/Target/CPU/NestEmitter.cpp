@@ -354,6 +354,7 @@ bool NestEmitter::mayOverlap() const {
   return llvm::all_of(nest.outputs, [&](const Access &output) {
     Value buffer = kernel.buffers.lookup(output.root);
     return buffer && buffer.getDefiningOp<memref::AllocaOp>() &&
+           !output.isRead &&
            llvm::none_of(nest.inputs, [&](const Access &input) {
              return input.root == output.root;
            });

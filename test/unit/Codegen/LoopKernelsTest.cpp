@@ -383,7 +383,8 @@ TEST(LoopKernels, RowExtremaOfSpecialNumbers) {
     }
 }
 
-/// A row on the stack whose last vector overlaps the one before.
+/// A row on the stack whose last vector overlaps the one before, but where what
+/// is there is read and written over.
 TEST(LoopKernels, RowsOnTheStack) {
   for (int columns : {24, 31, 49, 77}) {
     std::string type = "tensor<12x" + std::to_string(columns) + "xf32>";
@@ -402,9 +403,16 @@ func.func @k(%x: TYPE) -> TYPE {
     %q = math.exp %a : f32
     linalg.yield %q : f32
   } -> TYPE
+  %d = linalg.generic {indexing_maps = [#i],
+      iterator_types = ["parallel", "parallel"]}
+      outs(%p : TYPE) attrs = {remat.rows = array<i64: 0>} {
+  ^bb0(%o: f32):
+    %q = arith.addf %o, %o : f32
+    linalg.yield %q : f32
+  } -> TYPE
   %s = linalg.generic {indexing_maps = [#i, #r],
       iterator_types = ["parallel", "reduction"]}
-      ins(%p : TYPE) outs(%f : tensor<12xf32>)
+      ins(%d : TYPE) outs(%f : tensor<12xf32>)
       attrs = {remat.rows = array<i64: 0>} {
   ^bb0(%a: f32, %o: f32):
     %q = arith.addf %o, %a : f32
@@ -412,7 +420,7 @@ func.func @k(%x: TYPE) -> TYPE {
   } -> tensor<12xf32>
   %r = linalg.generic {indexing_maps = [#i, #r, #i],
       iterator_types = ["parallel", "parallel"]}
-      ins(%p, %s : TYPE, tensor<12xf32>) outs(%t : TYPE)
+      ins(%d, %s : TYPE, tensor<12xf32>) outs(%t : TYPE)
       attrs = {remat.rows = array<i64: 0>} {
   ^bb0(%a: f32, %b: f32, %o: f32):
     %q = arith.divf %a, %b : f32

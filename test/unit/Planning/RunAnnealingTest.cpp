@@ -16,7 +16,9 @@ using namespace remat::planning;
 
 namespace {
 
-Plan anneal(const Graph &graph, const Plan &start, int64_t lowest) {
+/// What becomes of `start` in `run`.
+Plan annealBy(const Graph &graph, const Plan &start,
+              llvm::function_ref<void(RunAnnealing &)> run) {
   SolverOptions options;
   options.effort = 0.2;
   Stopwatch watch;
@@ -24,21 +26,21 @@ Plan anneal(const Graph &graph, const Plan &start, int64_t lowest) {
   Timeline timeline(graph);
   Evictor evictor(graph, timeline, work, options.seed);
   timeline.load(start);
-  RunAnnealing(graph, timeline, evictor, work)
-      .lowerPeak(lowest, /*share=*/1, /*patience=*/4);
+  RunAnnealing annealing(graph, timeline, evictor, work);
+  run(annealing);
   return timeline.plan();
 }
 
+Plan anneal(const Graph &graph, const Plan &start, int64_t lowest) {
+  return annealBy(graph, start, [&](RunAnnealing &annealing) {
+    annealing.lowerPeak(lowest, /*share=*/1, /*patience=*/4);
+  });
+}
+
 Plan annealCost(const Graph &graph, const Plan &start, int64_t most) {
-  SolverOptions options;
-  options.effort = 0.2;
-  Stopwatch watch;
-  WorkMeter work(options, watch);
-  Timeline timeline(graph);
-  Evictor evictor(graph, timeline, work, options.seed);
-  timeline.load(start);
-  RunAnnealing(graph, timeline, evictor, work).lowerCost(most, /*share=*/1);
-  return timeline.plan();
+  return annealBy(graph, start, [&](RunAnnealing &annealing) {
+    annealing.lowerCost(most, /*share=*/1);
+  });
 }
 
 int64_t costOf(const Problem &problem, const Plan &plan) {
