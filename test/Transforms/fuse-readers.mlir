@@ -1,5 +1,6 @@
 // RUN: remat-opt %s --remat-fuse-readers | FileCheck %s
 // RUN: remat-opt %s --remat-fuse-readers="function=gelu alternative" | FileCheck %s --check-prefix=BOTH
+// RUN: remat-opt %s --remat-pipeline="function=gelu emit=planned differentiate=false" | FileCheck %s --check-prefix=PLAN
 
 // Large results are fused in an alternative only.
 // BOTH: func.func @gelu({{.*}}remat.alternative = @gelu_fused
@@ -8,6 +9,11 @@
 // BOTH: :2 = linalg.generic
 // BOTH: func.func @last
 // BOTH-NOT: :2 = linalg.generic
+
+// Without a budget, it is taken where its arena is no larger.
+// PLAN: remat.graph @gelu({{.*}}remat.fused_readers
+// PLAN: :2 = remat.task
+// PLAN-NOT: remat.graph
 
 #id = affine_map<(i, j) -> (i, j)>
 #turned = affine_map<(i, j) -> (j, i)>

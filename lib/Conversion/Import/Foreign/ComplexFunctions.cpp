@@ -296,11 +296,10 @@ Value foreign::createComplexSlope(ComplexFunction function, OpBuilder &builder,
     return (one / (one + z * z)).value;
   case ComplexFunction::Atanh:
     return (one / (one - z * z)).value;
-  case ComplexFunction::Cosh:
+  // By functions of a multiple of i that have derivatives of their own.
   case ComplexFunction::Sinh:
-    // By sines of a multiple of i, which have derivatives of their own.
-    if (function == ComplexFunction::Sinh)
-      return complex::CosOp::create(b, turned.value);
+    return complex::CosOp::create(b, turned.value);
+  case ComplexFunction::Cosh:
     return (z.constant(0, -1) *
             Number{&b, complex::SinOp::create(b, turned.value)})
         .value;
