@@ -84,6 +84,7 @@ expandFunctions(Operation *module,
   patterns.add(expandPower);
   patterns.add(lowerCopyNumber);
   codegen::populateTrigonometricExpansionPatterns(patterns);
+  codegen::populateExponentialExpansionPatterns(patterns);
   codegen::populateSmallArgumentExpansionPatterns(patterns);
   populateMathF32ExpansionPatterns(patterns, hasPolynomial);
   populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);

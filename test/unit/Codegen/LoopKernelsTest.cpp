@@ -116,6 +116,74 @@ TEST(LoopKernels, MathAccuracy) {
   }
 }
 
+/// exp and erf at both ends of their ranges, and where nothing is to compute.
+TEST(LoopKernels, Exponentials) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  struct Case {
+    const char *op;
+    double (*reference)(double);
+    float lo, hi;
+    double error; // Relative.
+    std::vector<std::pair<float, float>> exact;
+  };
+  const Case cases[] = {
+      {"exp",
+       std::exp,
+       -87.3f,
+       88.722f,
+       1.2e-7,
+       {{0.0f, 1.0f},
+        {-0.0f, 1.0f},
+        {-1000.0f, 0.0f},
+        {-infinity, 0.0f},
+        {89.0f, infinity},
+        {1000.0f, infinity},
+        {infinity, infinity}}},
+      {"erf",
+       std::erf,
+       -5.0f,
+       5.0f,
+       3.3e-7,
+       {{0.0f, 0.0f},
+        {-0.0f, -0.0f},
+        {4.0f, 1.0f},
+        {-4.0f, -1.0f},
+        {1000.0f, 1.0f},
+        {-1000.0f, -1.0f},
+        {infinity, 1.0f},
+        {-infinity, -1.0f}}},
+  };
+  constexpr size_t count = 1000000;
+  for (const Case &test : cases) {
+    std::string text =
+        identity + elementwise("tensor<" + std::to_string(count) + "xf32>",
+                               "%y = math." + std::string(test.op) +
+                                   " %a : f32\nlinalg.yield %y : f32");
+    std::vector<float> x(count);
+    for (size_t i = 0; i < count; ++i)
+      x[i] = test.lo + (test.hi - test.lo) * (double(i) / (count - 1));
+    for (size_t i = 0; i < test.exact.size(); ++i)
+      x[i] = test.exact[i].first;
+    x[test.exact.size()] = std::nanf("");
+    RunResult run = runKernel(text, {toBytes(x)});
+    ASSERT_EQ(run.error, "") << test.op;
+    std::vector<float> y = fromBytes<float>(run.results[0]);
+    for (size_t i = 0; i < test.exact.size(); ++i) {
+      EXPECT_EQ(y[i], test.exact[i].second) << test.op << " " << x[i];
+      EXPECT_EQ(std::signbit(y[i]), std::signbit(test.exact[i].second))
+          << test.op << " " << x[i];
+    }
+    EXPECT_TRUE(std::isnan(y[test.exact.size()])) << test.op;
+    double worst = 0;
+    for (size_t i = test.exact.size() + 1; i < count; ++i) {
+      double expected = test.reference(x[i]);
+      if (expected != 0)
+        worst = std::max(worst, std::abs(y[i] / expected - 1));
+    }
+    EXPECT_LT(worst, test.error) << test.op;
+  }
+}
+
 // An exponent that is no constant needs more than multiplications.
 TEST(LoopKernels, ComputedExponents) {
   std::string text = R"(
