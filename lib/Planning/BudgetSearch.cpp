@@ -15,7 +15,9 @@
 //   * Steps that grow may go too far. If a plan fits after several of them, the
 //     descent goes half of the way back, a few times. If a request has no plan
 //     at all, it goes half of the way back once.
-//   * What fits is planned again with all of the effort.
+//   * What fits is planned again with all of the effort: after the descents of
+//     all ways, the fastest plan first, and only where more effort may well
+//     lead to a faster plan than the fastest so far.
 //
 // Packing does not follow the bytes that are asked for: a request of more bytes
 // may lead to a smaller arena. That a budget is feasible must not depend on
@@ -78,18 +80,17 @@ llvm::Expected<Solution> BudgetSearch::request(unsigned way, int64_t bytes,
   return client.plan(request);
 }
 
-/// Whether `solution`, or what is likely to come of it, is faster than what is
+/// Whether a plan, or what is likely to come of it, is faster than what is
 /// known.
-bool BudgetSearch::mayBecomeFaster(const Solution &solution,
-                                   bool thorough) const {
+bool BudgetSearch::mayBecomeFaster(const Outlook &plan, bool thorough) const {
   double hope = 0;
   if (!thorough)
-    hope = std::min(hopedShare * double(solution.time - solution.baseCost),
-                    double(solution.time - solution.lowerBound));
+    hope = std::min(hopedShare * double(plan.time - plan.baseCost),
+                    double(plan.time - plan.lowerBound));
   int64_t known = timeOfList.value_or(std::numeric_limits<int64_t>::max());
   if (!fitting.empty())
     known = std::min(known, getBest()->time);
-  return double(solution.time) - hope < double(known);
+  return double(plan.time) - hope < double(known);
 }
 
 /// Where a descent stands, and what it asks for next.
@@ -98,8 +99,14 @@ public:
   Descent(int64_t budget, int64_t first, bool thorough)
       : budget(budget), asked(first), thorough(thorough) {}
 
+  int64_t getBudget() const { return budget; }
   int64_t getAsked() const { return asked; }
   bool isThorough() const { return thorough; }
+  /// Whether nothing more is to be asked for.
+  bool isOver() const { return over; }
+  void end() { over = true; }
+  /// The last plan that fits.
+  const Outlook &getFit() const { return fit; }
   /// Plans so far that led to a smaller request.
   unsigned getRound() const { return round; }
   int64_t getSmallestArena() const { return smallestArena; }
@@ -107,7 +114,7 @@ public:
   /// The planner has no plan within what was asked for. Whether to go on.
   bool goOnAfterNone(bool hasBest);
   /// The plan fits. Whether to go on.
-  bool goOnAfterFit(bool isGoodEnough);
+  bool goOnAfterFit(const Outlook &plan, bool isGoodEnough);
   /// The plan, with a peak of `peak` bytes, was packed into `arena` bytes.
   void goOnAfterMisfit(int64_t peak, int64_t arena);
 
@@ -124,6 +131,8 @@ private:
   /// 0 if there is none.
   int64_t tooMuch = 0, impossible = 0, fitting = 0;
   unsigned numBack = 0;
+  bool over = false;
+  Outlook fit;
 };
 
 bool BudgetSearch::Descent::goOnAfterNone(bool hasBest) {
@@ -134,7 +143,9 @@ bool BudgetSearch::Descent::goOnAfterNone(bool hasBest) {
   return true;
 }
 
-bool BudgetSearch::Descent::goOnAfterFit(bool isGoodEnough) {
+bool BudgetSearch::Descent::goOnAfterFit(const Outlook &plan,
+                                         bool isGoodEnough) {
+  fit = plan;
   if (!thorough && round >= 2 && numBack < maxBack) {
     ++numBack;
     fitting = asked;
@@ -161,13 +172,13 @@ void BudgetSearch::Descent::goOnAfterMisfit(int64_t peak, int64_t arena) {
     asked = std::min(asked, budget);
 }
 
-/// Looks for a plan that is faster than the best, counting in `way`, with an
-/// arena of at most `budget` bytes. The first request is of `first` bytes.
-llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, int64_t first,
-                              Effort effort) {
-  Descent descent(budget, first, /*thorough=*/effort == Effort::Full);
-  while (true) {
-    bool thorough = descent.isThorough();
+/// Looks for a plan that is faster than the best, counting in `way`, until the
+/// descent is over, or until it would ask with another effort.
+llvm::Error BudgetSearch::advance(unsigned way, Descent &descent,
+                                  Effort effort) {
+  bool thorough = descent.isThorough();
+  int64_t budget = descent.getBudget();
+  while (!descent.isOver() && descent.isThorough() == thorough) {
     llvm::Expected<Solution> solution =
         request(way, descent.getAsked(), thorough, effort);
     // By now, what is asked for may be less than the user's budget.
@@ -176,23 +187,32 @@ llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, int64_t first,
       llvm::consumeError(solution.takeError());
       if (descent.goOnAfterNone(!fitting.empty()))
         continue;
+      descent.end();
       return llvm::make_error<InfeasibleBudgetError>(
           budget, descent.getSmallestArena(),
           "a plan whose live bytes fit cannot be packed into the budget");
     }
-    if (!solution)
+    if (!solution) {
+      descent.end();
       return solution.takeError();
+    }
+    Outlook outlook = {solution->time, solution->baseCost,
+                       solution->lowerBound};
     // Less would take even more time.
-    if (!mayBecomeFaster(*solution, thorough))
-      return llvm::Error::success();
+    if (!mayBecomeFaster(outlook, thorough)) {
+      descent.end();
+      break;
+    }
     llvm::Expected<PackedPlan> packed =
         client.pack(solution->plan, /*thorough=*/false);
-    if (!packed)
+    if (!packed) {
+      descent.end();
       return packed.takeError();
+    }
     if (packed->arenaBytes > budget) {
       descent.goOnAfterMisfit(solution->peakBytes, packed->arenaBytes);
       if (effort == Effort::Brief && descent.getRound() == maxBriefRounds)
-        return llvm::Error::success();
+        descent.end();
       continue;
     }
     if (fitting.empty() || packed->time < getBest()->time)
@@ -201,9 +221,17 @@ llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, int64_t first,
     if (effort != Effort::Brief)
       askedToFit[way] = descent.getAsked();
     if (effort == Effort::Brief || client.isOver() ||
-        !descent.goOnAfterFit(solution->gap() <= client.getGap()))
-      return llvm::Error::success();
+        !descent.goOnAfterFit(outlook, solution->gap() <= client.getGap()))
+      descent.end();
   }
+  return llvm::Error::success();
+}
+
+/// A descent of its own, whose first request is of `first` bytes.
+llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, int64_t first,
+                              Effort effort) {
+  Descent descent(budget, first, /*thorough=*/effort == Effort::Full);
+  return advance(way, descent, effort);
 }
 
 /// Collects plans that fit. Succeeds if there are any, or if only an error of
@@ -211,17 +239,29 @@ llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, int64_t first,
 llvm::Error BudgetSearch::search(int64_t budget, Effort effort) {
   fitting.clear();
   roundsToBest = 0;
+  std::vector<std::pair<unsigned, Descent>> waiting;
   for (unsigned way = 0; way < client.getNumWays(); ++way) {
-    llvm::Error error = fit(way, budget, effort);
+    Descent descent(budget, budget + client.getBytesElsewhere(way),
+                    /*thorough=*/effort == Effort::Full);
+    llvm::Error error = advance(way, descent, effort);
     // The last way of counting speaks of the problem as it was given.
     if (error && isLast(way) && fitting.empty() &&
         (effort == Effort::Full || !error.isA<InfeasibleBudgetError>()))
       return error;
     llvm::consumeError(std::move(error));
+    if (!descent.isOver())
+      waiting.emplace_back(way, descent);
     // The count was close to what packing made of it; another is hardly closer.
     if (!fitting.empty() && (roundsToBest == 0 || client.isOver()))
       break;
   }
+  llvm::stable_sort(waiting, [](const auto &a, const auto &b) {
+    return a.second.getFit().time < b.second.getFit().time;
+  });
+  for (auto &[way, descent] : waiting)
+    if (!client.isOver() &&
+        mayBecomeFaster(descent.getFit(), /*thorough=*/false))
+      llvm::consumeError(advance(way, descent, effort));
   return llvm::Error::success();
 }
 

@@ -133,11 +133,13 @@ private:
   bool isLast(unsigned way) const { return way + 1 == client.getNumWays(); }
   llvm::Expected<Solution> request(unsigned way, int64_t bytes, bool thorough,
                                    Effort effort);
-  bool mayBecomeFaster(const Solution &solution, bool thorough) const;
+  /// What is known of a plan, and what more effort may make of it.
+  struct Outlook {
+    int64_t time = 0, baseCost = 0, lowerBound = 0;
+  };
+  bool mayBecomeFaster(const Outlook &plan, bool thorough) const;
+  llvm::Error advance(unsigned way, Descent &descent, Effort effort);
   llvm::Error fit(unsigned way, int64_t budget, int64_t first, Effort effort);
-  llvm::Error fit(unsigned way, int64_t budget, Effort effort) {
-    return fit(way, budget, budget + client.getBytesElsewhere(way), effort);
-  }
   llvm::Error search(int64_t budget, Effort effort);
   const PackedPlan *getBest() const;
 

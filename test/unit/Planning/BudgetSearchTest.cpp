@@ -321,8 +321,30 @@ TEST(BudgetSearchTest, AnotherCountIsTriedWhereTheFirstWasNotClose) {
   ASSERT_TRUE(bool(found));
   EXPECT_EQ(found->time, 50);
   EXPECT_EQ(client.getSearchLog(),
-            Log({"0: 100 brief", "0: 70 brief", "0: 70 full from 9930",
-                 "1: 100 brief from 9930"}));
+            Log({"0: 100 brief", "0: 70 brief", "1: 100 brief from 9930"}));
+}
+
+TEST(BudgetSearchTest, TheFastestBriefPlanGetsAllOfTheEffortFirst) {
+  // In both ways the second request fits, in the second with a faster plan.
+  auto plan = [](int64_t brief, int64_t full) {
+    return [=](int64_t bytes, double share) {
+      return FakePlan{bytes, bytes + 30, share < 1 ? brief : full};
+    };
+  };
+  auto search = [](FakeClient &client) {
+    llvm::Expected<PackedPlan> found =
+        BudgetSearch(client, true).planWithin(100);
+    return found ? found->time : -1;
+  };
+  FakeClient client({{0, plan(1000, 700)}, {0, plan(850, 800)}});
+  // What more effort may save of 1000 is less than that.
+  EXPECT_EQ(search(client), 800);
+  EXPECT_EQ(client.getSearchLog(),
+            Log({"0: 100 brief", "0: 70 brief", "1: 100 brief from 1000",
+                 "1: 70 brief from 1000", "1: 70 full from 850"}));
+  // Here it may be more.
+  FakeClient close({{0, plan(950, 860)}, {0, plan(940, 880)}});
+  EXPECT_EQ(search(close), 860);
 }
 
 TEST(BudgetSearchTest, AnotherCountIsNotTriedWhereTheFirstWasClose) {
