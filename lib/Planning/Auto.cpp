@@ -62,6 +62,7 @@ private:
   void offerCutPoints();
   void offerStarts();
   void improve();
+  void improveAgain();
   Error makeInfeasible() const;
 
   const Problem &problem;
@@ -346,6 +347,21 @@ void Portfolio::improve() {
                           : LocalSearchTuning::usualPatience);
 }
 
+/// Once more, for a plan that most of the effort was spent to find at all. All
+/// of it is there again, also for first plans: one that keeps most values
+/// leads elsewhere than one with a low peak.
+void Portfolio::improveAgain() {
+  if (!search.hasPlan() || search.isOptimal())
+    return;
+  search.restartEffort();
+  double effort = std::max(options.effort, 1e-6);
+  search.findFirstPlans(std::clamp(PortfolioTuning::leastFirstPlans / effort,
+                                   PortfolioTuning::firstPlansShare,
+                                   PortfolioTuning::mostFirstPlansShare));
+  improve();
+  search.lowerCost(PortfolioTuning::costEffort);
+}
+
 /// That no plan was found, and how far the search has got.
 Error Portfolio::makeInfeasible() const {
   auto certificate = std::make_shared<FeasibilityCertificate>();
@@ -389,8 +405,10 @@ Expected<Solution> Portfolio::run() {
   if (fitsAtAnyCost && options.timeLimitSeconds)
     search.lowerCost(PortfolioTuning::costShare);
   improve();
-  if (fitsAtAnyCost && !options.timeLimitSeconds)
+  if (fitsAtAnyCost && !options.timeLimitSeconds) {
     search.lowerCost(PortfolioTuning::costEffort);
+    improveAgain();
+  }
   // A little effort is for plans that are good enough, not for none.
   if (!search.hasPlan()) {
     SolverOptions last = part(1.0);

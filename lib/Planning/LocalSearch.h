@@ -72,6 +72,8 @@ public:
   /// Anneals the runs of the best plan for its cost, up to a share of the
   /// effort or the time that is counted apart.
   void lowerCost(double share);
+  /// The effort counts from here on: what was spent so far is forgiven.
+  void restartEffort() { work.restart(); }
   /// Adds plans of other kinds, for a share of the effort or the time.
   void diversify(double share);
   /// Improves the best plan, if there is one, up to a share of the effort or

@@ -46,6 +46,9 @@ struct PortfolioTuning {
   /// Share for the tunings that make the first plans. Small, because every
   /// later phase makes plans of its own.
   static constexpr double firstPlansShare = 0.05;
+  /// Effort that they get at least, up to a share of all, where nothing else
+  /// has found a good one.
+  static constexpr double leastFirstPlans = 0.05, mostFirstPlansShare = 0.5;
   /// Share up to which the search makes new plans instead of improving one.
   static constexpr double firstShare = 0.15;
   /// Share up to which the best plan is improved before the bound is refined.
@@ -282,6 +285,28 @@ struct FeasibilityTuning {
   /// The same, in all, where the bound decides whether a budget has a plan:
   /// about two seconds.
   static constexpr uint64_t closeSteps = 20'000'000;
+};
+
+/// Plans for smaller budgets that are made faster (FromSmallest.cpp).
+struct ClimbTuning {
+  /// The largest budget, in smallest ones, for which smaller ones are planned.
+  static constexpr double near = 1.25;
+  /// The first of them is above the smallest by one part in so many, and each
+  /// is twice as far above as the one before.
+  static constexpr int64_t finest = 512;
+  /// Shares of a search at each of them, and at the budget itself; and how many
+  /// times such a share annealing may take.
+  static constexpr double share = 0.25, lastShare = 0.5;
+  static constexpr double costEffort = 5;
+  /// The share up to which a plan is improved before it is annealed.
+  static constexpr double firstShare = 0.5;
+  /// Less extra time than this part of all ops once is not worth it.
+  static constexpr double leastExtra = 0.02;
+  /// Nor is it where a plan is there whose extra time is less than this part of
+  /// what a little effort comes to for the smallest budget.
+  static constexpr double likely = 0.5;
+  /// Ops beyond which it takes too long.
+  static constexpr size_t mostOps = 5000;
 };
 
 /// Equal layers (Layers.cpp, LayersPlan.cpp).

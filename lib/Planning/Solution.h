@@ -67,6 +67,8 @@ public:
                ? watch.seconds() / *options.timeLimitSeconds
                : double(done) / double(limit);
   }
+  /// Counts from here on, as if nothing had been done.
+  void restart() { done = 0; }
   /// Whether the clock or the caller said stop.
   bool wasCutShort() const { return cutShort; }
   uint64_t steps() const { return done; }

@@ -435,6 +435,9 @@ llvm::Expected<Solution> solve(const Problem &problem, llvm::StringRef solver,
 /// feasible, the search goes on from there for the same effort, or for what is
 /// left of a time limit. The solution is that plan, called "smallest", or a
 /// faster one. It is never slower than the plan of `known` within the budget.
+/// Near the smallest budget, and without a time limit, `auto` plans for smaller
+/// budgets as well, the same ones for all budgets, and goes on from there.
+/// `known` is what `smallestFeasibleBudget` says for the same options.
 llvm::Expected<Solution>
 solveOrTakeSmallest(const Problem &problem, llvm::StringRef solver,
                     const SolverOptions &options = {},

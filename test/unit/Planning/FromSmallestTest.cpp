@@ -57,6 +57,21 @@ TEST(FromSmallest, MakesTheSmallestPlanFaster) {
   EXPECT_LT(double(after), 0.9 * double(before));
 }
 
+// What finds a plan at any cost takes most of the effort, and the search has
+// all of it again.
+TEST(FromSmallest, PlansThatAreHardToFindAreImproved) {
+  int64_t extra = 0;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    Problem problem = layered(seed, 16, 6);
+    problem.deviceBudget = certify(problem).smallestFeasible * 103 / 100;
+    llvm::Expected<Solution> found = solve(problem, "auto", brief());
+    ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+    extra += found->time - problem.baseCost();
+  }
+  // What is left after the plan is found comes to 721.
+  EXPECT_LT(extra, 640);
+}
+
 // The search may find one on its way that takes longer.
 TEST(FromSmallest, TakesThePlanThatIsKnownWhereItIsFaster) {
   Problem problem = layered(2, 16, 8);
@@ -95,6 +110,53 @@ TEST(FromSmallest, IsForAutoAndForWhatFits) {
   ASSERT_FALSE(bool(none));
   EXPECT_TRUE(none.errorIsA<InfeasibleBudgetError>());
   consumeError(none.takeError());
+}
+
+// A search for each budget alone finds slower plans for some larger budgets.
+TEST(FromSmallest, LargerBudgetsHaveNoSlowerPlans) {
+  unsigned slowerAlone = 0;
+  Problem problem = layered(4, 8, 6);
+  SolverOptions options = brief();
+  options.effort = 0.05;
+  llvm::Expected<FeasibilityCertificate> lowest =
+      smallestFeasibleBudget(problem, options);
+  ASSERT_TRUE(bool(lowest)) << llvm::toString(lowest.takeError());
+  const int64_t smallest = lowest->smallestFeasible;
+  std::vector<int64_t> times, timesAlone;
+  for (int64_t part : {0, 5, 20}) {
+    problem.deviceBudget = smallest + smallest * part / 1000;
+    llvm::Expected<Solution> found = solveOrTakeSmallest(
+        problem, "auto", options, part == 0 ? &*lowest : nullptr);
+    ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+    EXPECT_LE(found->peakBytes, *problem.deviceBudget);
+    for (int64_t before : times)
+      EXPECT_LE(found->time, before) << "at " << *problem.deviceBudget;
+    times.push_back(found->time);
+    options.explainInfeasible = false;
+    llvm::Expected<Solution> alone = solve(problem, "auto", options);
+    options.explainInfeasible = true;
+    if (!alone) {
+      llvm::consumeError(alone.takeError());
+      continue;
+    }
+    EXPECT_LE(found->time, alone->time);
+    for (int64_t before : timesAlone)
+      slowerAlone += alone->time > before;
+    timesAlone.push_back(alone->time);
+  }
+  EXPECT_GT(slowerAlone, 0u);
+}
+
+// Where the budget is far from the smallest one, nothing else is planned.
+TEST(FromSmallest, LargeBudgetsAreLeftAlone) {
+  Problem problem = layered(1, 16, 6);
+  problem.deviceBudget = certify(problem).smallestFeasible * 3 / 2;
+  llvm::Expected<Solution> alone = solve(problem, "auto", brief());
+  llvm::Expected<Solution> found =
+      solveOrTakeSmallest(problem, "auto", brief());
+  ASSERT_TRUE(bool(alone)) << llvm::toString(alone.takeError());
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  EXPECT_EQ(found->plan, alone->plan);
 }
 
 } // namespace
