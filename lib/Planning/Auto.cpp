@@ -351,7 +351,8 @@ void Portfolio::improve() {
 /// of it is there again, also for first plans: one that keeps most values
 /// leads elsewhere than one with a low peak.
 void Portfolio::improveAgain() {
-  if (!search.hasPlan() || search.isOptimal())
+  // What fills up to the budget packs worse.
+  if (!options.annealCost || !search.hasPlan() || search.isOptimal())
     return;
   search.restartEffort();
   double effort = std::max(options.effort, 1e-6);
