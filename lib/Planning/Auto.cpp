@@ -351,8 +351,7 @@ void Portfolio::improve() {
 /// of it is there again, also for first plans: one that keeps most values
 /// leads elsewhere than one with a low peak.
 void Portfolio::improveAgain() {
-  // What fills up to the budget packs worse.
-  if (!options.annealCost || !search.hasPlan() || search.isOptimal())
+  if (!options.improveAgain || !search.hasPlan() || search.isOptimal())
     return;
   search.restartEffort();
   double effort = std::max(options.effort, 1e-6);

@@ -269,10 +269,12 @@ static bool mayClimb(const Problem &problem, const SolverOptions &options,
 Expected<Solution> solveOrTakeSmallest(const Problem &problem, StringRef solver,
                                        const SolverOptions &options,
                                        const FeasibilityCertificate *known) {
-  Expected<Solution> alone = solveAlone(problem, solver, options, known);
+  SolverOptions thorough = options;
+  thorough.improveAgain = true;
+  Expected<Solution> alone = solveAlone(problem, solver, thorough, known);
   if (!alone || solver != "auto" || !mayClimb(problem, options, *alone))
     return alone;
-  return Climb(problem, options, known).run(std::move(*alone));
+  return Climb(problem, thorough, known).run(std::move(*alone));
 }
 
 } // namespace remat::planning

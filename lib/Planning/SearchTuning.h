@@ -297,7 +297,7 @@ struct ClimbTuning {
   /// Shares of a search at each of them, and at the budget itself; and how many
   /// times such a share annealing may take.
   static constexpr double share = 0.25, lastShare = 0.5;
-  static constexpr double costEffort = 5;
+  static constexpr double costEffort = 2;
   /// The share up to which a plan is improved before it is annealed.
   static constexpr double firstShare = 0.5;
   /// Less extra time than this part of all ops once is not worth it.

@@ -78,6 +78,9 @@ struct SolverOptions {
   /// Whether plans that nothing else got the peak low enough for are annealed
   /// for their cost. What that fills up to the budget packs worse, too.
   bool annealCost = true;
+  /// Whether a plan that most of the effort was spent to find at all is worth
+  /// all of it once more. Such plans pack worse, too.
+  bool improveAgain = false;
   /// Whether an InfeasibleBudgetError says which budget is feasible, and why.
   /// That takes a search of its own.
   bool explainInfeasible = true;

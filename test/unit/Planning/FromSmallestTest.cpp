@@ -64,7 +64,9 @@ TEST(FromSmallest, PlansThatAreHardToFindAreImproved) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     Problem problem = layered(seed, 16, 6);
     problem.deviceBudget = certify(problem).smallestFeasible * 103 / 100;
-    llvm::Expected<Solution> found = solve(problem, "auto", brief());
+    SolverOptions options = brief();
+    options.improveAgain = true;
+    llvm::Expected<Solution> found = solve(problem, "auto", options);
     ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
     extra += found->time - problem.baseCost();
   }
@@ -132,9 +134,10 @@ TEST(FromSmallest, LargerBudgetsHaveNoSlowerPlans) {
     for (int64_t before : times)
       EXPECT_LE(found->time, before) << "at " << *problem.deviceBudget;
     times.push_back(found->time);
-    options.explainInfeasible = false;
-    llvm::Expected<Solution> alone = solve(problem, "auto", options);
-    options.explainInfeasible = true;
+    SolverOptions thorough = options;
+    thorough.improveAgain = true;
+    thorough.explainInfeasible = false;
+    llvm::Expected<Solution> alone = solve(problem, "auto", thorough);
     if (!alone) {
       llvm::consumeError(alone.takeError());
       continue;
