@@ -3,11 +3,15 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import contextlib
 import copy
+import io
 import json
+import logging
 import os
 import tempfile
 import unittest
+import warnings
 
 import remat
 from common import needs_torch, rt, torch
@@ -327,6 +331,30 @@ class ExportTest(unittest.TestCase):
     def test_no_parameters_is_a_warning(self):
         with self.assertWarnsRegex(UserWarning, "nothing but its data can be differentiated"):
             rt.export(nn.ReLU(), (torch.randn(3, requires_grad=True),), loss=torch.sum)
+
+    def test_what_a_model_says_is_left_out(self):
+        """A step says nothing."""
+        logger = logging.getLogger(__name__)
+
+        class Talking(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(3, 2)
+
+            def forward(self, x):
+                print("the shape is", x.shape, "and the numbers are", x, end="")
+                logger.debug("%s", x.shape)
+                logging.debug("numbers: %s", x)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    warnings.warn("this is going away", stacklevel=2)
+                return self.linear(x).square().sum()
+
+        model, x, said = Talking(), torch.randn(4, 3), io.StringIO()
+        with contextlib.redirect_stdout(said):
+            loss, _ = remat.compile(rt.export(model, (x,)), threads=1)(None, x)
+        self.assertEqual(said.getvalue(), "")
+        torch.testing.assert_close(loss, model.linear(x).square().sum().detach())
 
     def test_refusals_are_one_line(self):
         class Overwritten(Stateful):

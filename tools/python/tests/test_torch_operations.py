@@ -490,6 +490,19 @@ class ExactTest(unittest.TestCase):
             torch.testing.assert_close(found, wanted)
             self.assertEqual(found.stride(), wanted.stride())
 
+    def test_order_of_what_is_decomposed(self):
+        """Results have the order that PyTorch gives them, and what follows in the graph may rely on it."""
+        x = torch.randn(2, 3, 4)
+        for x in (x.transpose(0, 2).contiguous().transpose(0, 2), x.transpose(1, 2).contiguous().transpose(1, 2)):
+            for function in (lambda x: torch.kthvalue(x, 2, 1), lambda x: torch.cummax(x, 1), lambda x: torch.cummin(x, 0),
+                             lambda x: (torch.diag_embed(x),), lambda x: torch.median(x, 0)):
+                torch._dynamo.reset()
+                results = torch.compile(function, backend=rt.backend, options={"threads": 1})(x)
+                for found, wanted in zip(results, function(x)):
+                    torch.testing.assert_close(found, wanted)
+                    self.assertEqual(found.stride(), wanted.stride())
+            self.check(lambda x: torch.kthvalue(x, 2, 0)[0].view(-1) + torch.cummax(x, 0)[0].view(24)[:12], x)
+
     def test_reductions_of_nothing(self):
         for dtype in (torch.int64, torch.bool, torch.float32):
             self.check(lambda x: (F.pad(x, (1, 2)).prod(), F.pad(x, (1, 2)).prod(0), (x * 0).sum(0)),

@@ -87,6 +87,58 @@ class SpecialTest(unittest.TestCase):
         a = torch.tensor([7540113804746346429])  # Neighbours among Fibonacci's numbers.
         self.check(torch.gcd, a, torch.tensor([4660046610375530309]))
 
+    def test_bessel_functions(self):
+        """On both sides of where their formulas change, at zeros, and of what is not finite. PyTorch's have fewer digits
+        of f64."""
+        import mpmath  # PyTorch itself needs it.
+        y0, k0 = mpmath.bessely, mpmath.besselk
+        exact = {"bessel_j0": (mpmath.besselj, 0), "bessel_j1": (mpmath.besselj, 1), "bessel_y0": (y0, 0),
+                 "bessel_y1": (y0, 1), "modified_bessel_i0": (mpmath.besseli, 0), "modified_bessel_i1": (mpmath.besseli, 1),
+                 "modified_bessel_k0": (k0, 0), "modified_bessel_k1": (k0, 1), "scaled_modified_bessel_k0": (k0, 0),
+                 "scaled_modified_bessel_k1": (k0, 1), "spherical_bessel_j0": (None, 0)}
+        x = torch.tensor([1e-30, 0.01, 0.7, 1.9999, 2.0, 2.1, 5.0, 12.5, 24.9, 25.0, 25.1, 90.0], dtype=torch.float64)
+        special = torch.tensor([0.0, -3.0, -40.0, nan])
+        for name, (function, order) in exact.items():
+            with self.subTest(name):
+                run = getattr(torch.special, name)
+                values = [function(order, number) if function else mpmath.sin(number) / number for number in x.tolist()]
+                if name.startswith("scaled"):
+                    values = [value * mpmath.exp(number) for value, number in zip(values, x.tolist())]
+                torch._dynamo.reset()
+                found = torch.compile(run, backend="remat", fullgraph=True)(x)
+                torch.testing.assert_close(found, torch.tensor([float(v) for v in values], dtype=torch.float64),
+                                           rtol=1e-13, atol=1e-15)
+                self.check(run, torch.cat([x.float(), special]), tolerance=2e-6)
+        for name in ("scaled_modified_bessel_k1", "modified_bessel_k0", "spherical_bessel_j0"):
+            self.check(getattr(torch.special, name), torch.tensor([inf]))
+        self.check(torch.special.bessel_j0, torch.arange(4))
+
+    def test_polynomials(self):
+        x = torch.linspace(-1.5, 1.5, 7, dtype=torch.float64)
+        for name in ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v",
+                     "chebyshev_polynomial_w", "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_w",
+                     "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"):
+            for order in (-1, 0, 1, 4, 9):
+                with self.subTest(name, order=order):
+                    self.check(lambda x: getattr(torch.special, name)(x, order), x, tolerance=1e-10)
+
+    def test_places_of_the_normal_distribution(self):
+        p = torch.tensor([0.0, 1e-300, 1e-20, 1e-3, 0.3, 0.5, 0.7, 0.999, 1 - 1e-12, 1.0, -0.1, 1.1, nan],
+                         dtype=torch.float64)
+        self.check(torch.special.ndtri, p, tolerance=1e-12)
+        self.check(torch.special.ndtri, p.float())
+        run = lambda p: torch.special.ndtri(p).sum()
+        p = p[1:9].requires_grad_()
+        expected, found = (torch.autograd.grad(f(p), p)[0] for f in (run, torch.compile(run, backend="remat")))
+        torch.testing.assert_close(found, expected, rtol=1e-11, atol=0)
+
+    def test_zeta_of_a_number(self):
+        self.check(lambda x: torch.special.zeta(2.5, x), torch.tensor([0.3, 1.0, 7.5]))
+        self.check(lambda x: torch.special.zeta(x, 1), torch.tensor([1.5, 2.0, 7.5]))
+
+    def test_numbers_that_a_type_does_not_have_in_tensors_without_elements(self):
+        self.check(lambda x: torch.softmax(x, 0), torch.zeros(0, 3, dtype=torch.uint8))
+
     def test_constants_that_are_no_numbers(self):
         """They are known when code is made, and nothing may be left out for it."""
         x = torch.arange(5.0)

@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import contextlib
 import copy
+import logging
 import os
 import re
 import warnings
@@ -202,13 +203,25 @@ def _masks_as_they_are():
         transformer._detect_is_causal_mask = detect
 
 
+@contextlib.contextmanager
+def _without_messages():
+    """A step says nothing, so what a model prints, warns of and logs is no reason to refuse it."""
+    functions = {print, warnings.warn, warnings.simplefilter, warnings.filterwarnings}
+    for level in ("debug", "info", "warning", "error", "exception", "critical", "log"):
+        functions |= {getattr(logging, level), getattr(logging.Logger, level)}
+    config = torch._dynamo.config
+    name = "ignore_logging_functions" if hasattr(config, "ignore_logging_functions") else "ignore_logger_methods"
+    with config.patch({name: getattr(config, name) | functions}):
+        yield
+
+
 def capture(model, function, args, kwargs):
     """The joint graph of a call of a function that calls `model`, which must be one graph."""
     captured = Capture(model)
     torch._dynamo.reset()
     try:
         with torch._dynamo.config.patch(allow_rnn=True, trace_autograd_ops=True), _masks_as_they_are(), \
-                flex_attention_on_cpu(), ctc_loss_of_tensors():
+                _without_messages(), flex_attention_on_cpu(), ctc_loss_of_tensors():
             torch.compile(function, backend=captured.backend, fullgraph=True, dynamic=False)(*args, **kwargs)
     except _Captured:
         pass

@@ -29,7 +29,7 @@ from .recurrent import recurrent_cells
 from .rules import RULES
 from .segments import segments
 from .special_functions import special_functions
-from .strides import dense_order
+from .strides import dense_order, in_order
 from .types import element_of
 
 _table = None
@@ -45,10 +45,10 @@ def decompositions():
             for op, function in table.items():
                 name = getattr(getattr(op, "overloadpacket", op), "__name__", "")
                 if name not in RULES and name not in FORMULAS:
-                    _table[op] = function
+                    _table[op] = in_order(op, function)
         for table in (linear_algebra(), more_decompositions(), choices(), special_functions(), recurrent_cells(),
                       quantized(), fast_paths(), draws(), segments(), bits(), own_decompositions()):
-            _table.update((op, located(op, function)) for op, function in table.items())
+            _table.update((op, located(op, in_order(op, function))) for op, function in table.items())
     # Libraries may have been imported since.
     return {**custom_operations(), **_table, **grouped_products()}
 

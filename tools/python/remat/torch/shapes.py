@@ -3,13 +3,15 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import math
+
 import torch
 
 from ..mlir import broadcast_map, identity
 from .pointwise import lower_pointwise, lower_power
 from .rules import rule
 from .strides import dense_order
-from .types import convert, element_of, is_float
+from .types import convert, element_of, highest, is_float, lowest
 
 
 def wrap(dim, rank):
@@ -294,6 +296,9 @@ def _full(l, node, *args, **kwargs):
         args[2] if node.target.overloadpacket.__name__ == "new_full" else args[1]
     if l.is_tensor(number):
         return l.broadcast(l.converted(number, dtype), shape)
+    if isinstance(number, float) and math.isinf(number) and not is_float(dtype):
+        # The maximum of no integers, which PyTorch makes where nothing has it.
+        number = highest(dtype) if number > 0 else lowest(dtype)
     return l.function.constant(number, shape, element_of(dtype))
 
 

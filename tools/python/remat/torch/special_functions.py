@@ -8,14 +8,19 @@ import math
 import torch
 
 from ..cephes import I0E_FAR, I0E_NEAR, I1E_FAR, I1E_NEAR, hurwitz_zeta
+from .bessel import bessel_functions, in_double
 
 
 def _in(least):
-    """A function that computes in `least` if its first argument is narrower."""
+    """A function that computes in `least` if its first tensor is narrower. Others may be numbers. Of integers, the
+    result is of the default type."""
     def wrap(function):
-        def wide(x, *others):
-            inner = torch.promote_types(x.dtype, least)
-            return function(x.to(inner), *(o.to(inner) for o in others)).to(x.dtype)
+        def wide(*args):
+            first = next(a for a in args if isinstance(a, torch.Tensor))
+            dtype = first.dtype if first.is_floating_point() else torch.get_default_dtype()
+            inner = torch.promote_types(dtype, least)
+            return function(*(a.to(inner) if isinstance(a, torch.Tensor) else
+                              torch.full((), a, dtype=inner, device=first.device) for a in args)).to(dtype)
 
         return wide
 
@@ -98,8 +103,62 @@ def _erfcx(x):
     return torch.where(x > 10, total / (far * math.sqrt(math.pi)), (near * near).exp() * torch.erfc(near))
 
 
+@in_double
+def _ndtri(p):
+    """Newton's method for the logarithm of the normal distribution, which is concave, from a place that is lower: it
+    comes nearer from there. Of large numbers, the other side's is taken."""
+    is_high = p > 0.5
+    low = torch.where(is_high, 1 - p, p).clamp(5e-324, 0.5)
+    target = low.log()
+    x = -(-2 * target).sqrt()
+    for _ in range(8):
+        share = torch.erfc(-x / math.sqrt(2)) / 2
+        density = (-x * x / 2).exp() / math.sqrt(2 * math.pi)
+        x = x - (share.log() - target) * share / density
+    x = torch.where(p == 0, -math.inf, torch.where(p == 1, math.inf, torch.where(is_high, -x, x)))
+    return torch.where((p >= 0) & (p <= 1), x, math.nan)
+
+
+def _polynomial(first, following):
+    """Polynomials by order: that of order 1, and that of order k + 1 by those of the orders k and k - 1."""
+    def lower(x, n):
+        if not x.is_floating_point():
+            x = x.to(torch.get_default_dtype())
+        before, now = torch.ones_like(x), first(x)
+        if n < 1:
+            return before if n > -1 else torch.zeros_like(x)
+        for k in range(1, int(n)):
+            before, now = now, following(k, x, now, before)
+        return now
+
+    return lower
+
+
+def _polynomials():
+    """Those of a tensor whose order is a number."""
+    chebyshev = lambda k, x, p, q: 2 * x * p - q
+    shifted = lambda k, x, p, q: 2 * (2 * x - 1) * p - q
+    return {
+        "chebyshev_polynomial_t": (lambda x: x, chebyshev), "chebyshev_polynomial_u": (lambda x: 2 * x, chebyshev),
+        "chebyshev_polynomial_v": (lambda x: 2 * x - 1, chebyshev),
+        "chebyshev_polynomial_w": (lambda x: 2 * x + 1, chebyshev),
+        "shifted_chebyshev_polynomial_t": (lambda x: 2 * x - 1, shifted),
+        "shifted_chebyshev_polynomial_u": (lambda x: 4 * x - 2, shifted),
+        "shifted_chebyshev_polynomial_v": (lambda x: 4 * x - 3, shifted),
+        "shifted_chebyshev_polynomial_w": (lambda x: 4 * x - 1, shifted),
+        "hermite_polynomial_h": (lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - 2 * k * q),
+        "hermite_polynomial_he": (lambda x: x, lambda k, x, p, q: x * p - k * q),
+        "laguerre_polynomial_l": (lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1)),
+        "legendre_polynomial_p": (lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1))}
+
+
 def special_functions():
-    prims = torch.ops.prims
-    return {prims.bessel_i0.default: _i0, prims.bessel_i0e.default: _i0e, prims.bessel_i1.default: _i1,
-            prims.bessel_i1e.default: _i1e, prims.zeta.default: _zeta, prims.erfcx.default: _erfcx,
-            torch.ops.aten.polygamma.default: _polygamma}
+    aten, prims = torch.ops.aten, torch.ops.prims
+    found = {getattr(aten, "special_" + name).n_scalar: _polynomial(*formulas)
+             for name, formulas in _polynomials().items()}
+    found.update(bessel_functions())
+    found.update({aten.special_modified_bessel_i0.default: _i0, aten.special_modified_bessel_i1.default: _i1})
+    found.update({prims.bessel_i0.default: _i0, prims.bessel_i0e.default: _i0e,
+                  prims.bessel_i1.default: _i1, prims.bessel_i1e.default: _i1e, prims.zeta.default: _zeta,
+                  prims.erfcx.default: _erfcx, prims.ndtri.default: _ndtri, aten.polygamma.default: _polygamma})
+    return found

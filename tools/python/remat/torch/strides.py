@@ -25,6 +25,50 @@ def inverse(order):
     return [order.index(d) for d in range(len(order))]
 
 
+def _steps(tensor):
+    return [step for step, extent in zip(tensor.stride(), tensor.shape) if extent > 1]
+
+
+def _reordered(found, expected):
+    """`found` with its elements in the order of `expected`, if that is dense."""
+    if not isinstance(found, torch.Tensor) or found.layout != torch.strided or not isinstance(expected, torch.Tensor) or \
+            found.shape != expected.shape or not found.numel() or _steps(found) == _steps(expected):
+        return found
+    if expected.is_contiguous():
+        return found.contiguous()
+    order = dense_order(expected)
+    return found if order is None else found.permute(order).contiguous().permute(inverse(order))
+
+
+def in_order(operation, function):
+    """A decomposition whose results have their elements in the order that those of the operation have. What follows in
+    the graph may rely on it, such as `view`."""
+    def decomposition(*args, **kwargs):
+        found = function(*args, **kwargs)
+        leaves, tree = torch.utils._pytree.tree_flatten((args, kwargs))
+        tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
+        results = torch.utils._pytree.tree_leaves(found)
+        if found is NotImplemented or all(not isinstance(x, torch.Tensor) or x.is_contiguous() for x in
+                                          (*tensors, *results)):
+            return found
+        # Only shapes are computed, without what traces operations.
+        with torch.utils._python_dispatch._disable_current_modes():
+            leaves = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="meta")
+                      if isinstance(x, torch.Tensor) else torch.device("meta") if isinstance(x, torch.device) else x
+                      for x in leaves]
+            args, kwargs = torch.utils._pytree.tree_unflatten(leaves, tree)
+            try:
+                expected = torch.utils._pytree.tree_leaves(operation(*args, **kwargs))
+            except Exception:  # It needs data, or PyTorch knows its shapes by the decomposition.
+                return found
+        if len(expected) != len(results):
+            return found
+        structure = torch.utils._pytree.tree_structure(found)
+        return torch.utils._pytree.tree_unflatten([_reordered(*pair) for pair in zip(results, expected)], structure)
+
+    return decomposition
+
+
 def _storage(tensor):
     return tensor.untyped_storage()._cdata
 
