@@ -296,6 +296,18 @@ class GradientTest(unittest.TestCase):
         self.check(lambda w, x: jnp.sum(jnp.concatenate([w[4:4], w[3:4:2]]) ** 2) + jnp.sum(jax.lax.associative_scan(
             jnp.multiply, x @ w)), self.w, self.x)
 
+    def test_scatters_to_nothing(self):
+        """All places are outside of a tensor without elements, and are left out."""
+        places = jnp.array([5, 0, 1])
+        for shape in ((0,), (0, 3)):
+            for name, number in (("add", 0), ("set", 1), ("multiply", 2), ("max", 1), ("min", 1)):
+                with self.subTest(name, shape=shape):
+                    z, x = jnp.zeros(shape), jnp.ones(3)
+                    found, other = rj.compile(lambda z, x: (getattr(z.at[places], name)(number), x * 2),
+                                              differentiate=False)(z, x)
+                    self.assertEqual(found.shape, shape)
+                    np.testing.assert_array_equal(other, x * 2)
+
     def test_missing_elements(self):
         found = rj.compile(lambda w, i: w.at[i].get(mode="fill"), differentiate=False)(
             self.w, jnp.array([1, 7]))

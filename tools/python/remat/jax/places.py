@@ -131,7 +131,7 @@ class Updates:
 
 @rule("scatter-add", "scatter_add")
 def _scatter_add(l, a, indices, updates, *, dimension_numbers, mode, **_):
-    if 0 in updates.shape:
+    if 0 in updates.shape or 0 in l.result()[0]:
         return a
     dtype, element = l.result()[1:]
     inner = working(dtype)
@@ -182,7 +182,7 @@ def _scatter(l, a, indices, updates, *, dimension_numbers, mode, update_jaxpr=No
     if update_jaxpr is not None:
         return through_stablehlo(l, a, indices, updates, dimension_numbers=dimension_numbers, mode=mode,
                                  update_jaxpr=update_jaxpr, **other)
-    if 0 in updates.shape:
+    if 0 in updates.shape or 0 in l.result()[0]:
         return a
     f = l.function
     where = Updates(l, a, indices, updates, dimension_numbers, mode)
@@ -237,7 +237,7 @@ def _from_ordered(b, x, element, unsigned):
 def _scatter_extremum(name, largest):
     @rule(name)
     def lower(l, a, indices, updates, *, dimension_numbers, mode, **_):
-        if 0 in updates.shape:
+        if 0 in updates.shape or 0 in l.result()[0]:
             return a
         dtype, element = l.result()[1:]
         if element.startswith("complex"):
