@@ -136,6 +136,16 @@ class SpecialTest(unittest.TestCase):
         self.check(lambda x: torch.special.zeta(2.5, x), torch.tensor([0.3, 1.0, 7.5]))
         self.check(lambda x: torch.special.zeta(x, 1), torch.tensor([1.5, 2.0, 7.5]))
 
+    def test_gradient_of_a_loss_that_is_no_number(self):
+        target = torch.tensor([0.0, 0.0, 0.25, nan, -1.0, 2.0])
+        for reduction in ("none", "mean", "sum"):
+            for beta in (0.5, 1.0):
+                run = lambda x: torch.nn.functional.smooth_l1_loss(x, target, reduction=reduction, beta=beta).sum()
+                x = torch.tensor([nan, 1.0, 0.5, 0.0, -inf, 1.0], requires_grad=True)
+                torch._dynamo.reset()
+                expected, found = (torch.autograd.grad(f(x), x)[0] for f in (run, torch.compile(run, backend="remat")))
+                torch.testing.assert_close(found, expected, equal_nan=True)
+
     def test_numbers_that_a_type_does_not_have_in_tensors_without_elements(self):
         self.check(lambda x: torch.softmax(x, 0), torch.zeros(0, 3, dtype=torch.uint8))
 
