@@ -98,6 +98,8 @@ class OperationTest(unittest.TestCase):
         for reduce in ("sum", "amax"):
             self.check(lambda m, x, i: m.w.scatter_reduce(0, i, x[:2, :0], reduce) + m.w.scatter(0, i, x[:2, :0]),
                        self.x(), none)
+        fewer = torch.zeros(0, 3, dtype=torch.int64)  # Dimensions than the tensor has.
+        self.check(lambda m, x, i: (m.w * x).view(6, 2, 3).gather(-1, i).sum() + m.w.sum(), self.x(), fewer)
         self.check(lambda m, x: m.w.sum().index_copy(0, torch.tensor([0]), x.sum() * m.w[0, 0]), self.x())
 
     def test_gathers_and_scatters(self):

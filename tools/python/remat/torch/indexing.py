@@ -213,6 +213,8 @@ def _gather(l, node, a, dim, index, sparse_grad=False):
         return l.function.reshape(value, index.shape)
     dim = wrap(dim, value.rank)
     shape = index.shape
+    if 0 in shape:  # Such an index may have fewer dimensions.
+        return l.function.constant(0, shape, value.element)
     index = index if index.rank else l.function.reshape(index, (1,) * value.rank)  # One element may be a number.
     picked = l.function.generic([(index, identity(index.rank))], index.shape, value.element,
                                 _gather_body(l, value, dim, index.element))
