@@ -20,6 +20,8 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace remat::planning {
@@ -40,9 +42,20 @@ static std::optional<int64_t> findPeak(const Graph &graph, const Plan &plan) {
   return std::nullopt;
 }
 
-Expected<FeasibilityCertificate>
-smallestFeasibleBudget(const Problem &problem, const SolverOptions &options,
-                       LowPeakPlans *made) {
+/// The next smaller power of two, as long as it is worth anything. None where
+/// the clock counts, or where no runs are annealed: that is where more effort
+/// may lead to less.
+static std::optional<double> getLessEffort(const SolverOptions &options) {
+  if (options.timeLimitSeconds || !options.anneal ||
+      options.effort <= FeasibilityTuning::leastEffort)
+    return std::nullopt;
+  return std::exp2(std::ceil(std::log2(options.effort)) - 1);
+}
+
+/// What the effort leads to, from `options.start` if its peak is lower.
+static Expected<FeasibilityCertificate> certify(const Problem &problem,
+                                                const SolverOptions &options,
+                                                LowPeakPlans *made) {
   Expected<Problem> limited = limitRegions(problem);
   if (!limited)
     return limited.takeError();
@@ -122,6 +135,35 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options,
       certificate.forced.push_back(value);
   }
   return certificate;
+}
+
+/// With what half of the effort leads to, and half of that: so no power of two
+/// leads to more bytes than a smaller one.
+Expected<FeasibilityCertificate>
+smallestFeasibleBudget(const Problem &problem, const SolverOptions &options,
+                       LowPeakPlans *made) {
+  std::optional<double> less = getLessEffort(options);
+  if (!less || options.isInterrupted())
+    return certify(problem, options, made);
+  // Whether the device budget has a plan is looked at once.
+  Problem unbounded = problem;
+  unbounded.deviceBudget.reset();
+  SolverOptions lower = options;
+  lower.effort = *less;
+  Expected<FeasibilityCertificate> known =
+      smallestFeasibleBudget(unbounded, lower, made);
+  if (!known || known->smallestFeasible <= known->lowerBound)
+    return known;
+  Expected<FeasibilityCertificate> certificate =
+      certify(problem, options, made);
+  if (!certificate)
+    return certificate;
+  known->lowerBound = certificate->lowerBound =
+      std::max(certificate->lowerBound, known->lowerBound);
+  known->cutShort = certificate->cutShort |= known->cutShort;
+  return known->smallestFeasible < certificate->smallestFeasible
+             ? std::move(known)
+             : std::move(certificate);
 }
 
 std::string FeasibilityCertificate::describe(const Problem &problem) const {

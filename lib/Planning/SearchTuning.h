@@ -279,6 +279,8 @@ struct FeasibilityTuning {
   /// Share of a time limit up to which runs are annealed after that, and of the
   /// effort, of which a smallest budget is worth more.
   static constexpr double annealingShare = 0.4, annealingEffort = 1;
+  /// Effort that is not worth half of it before.
+  static constexpr double leastEffort = 0.125;
   /// Values of states that the bound on the peak looks at, per unit of effort,
   /// of at most `mostEffort` units: about a fifth of the effort.
   static constexpr double quickSteps = 2e6, mostEffort = 10.0;

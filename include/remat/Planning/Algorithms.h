@@ -389,7 +389,8 @@ struct LowPeakPlans {
 /// The smallest peak that the heuristics reach, with evidence, and at most that
 /// of `options.start`. The problem's own device budget is ignored. What is in
 /// `made`, for the same problem, is not made again, and what is made is put
-/// there. Fails when no plan exists at any budget.
+/// there. Twice the effort never leads to more bytes, without a time limit.
+/// Fails when no plan exists at any budget.
 llvm::Expected<FeasibilityCertificate>
 smallestFeasibleBudget(const Problem &problem,
                        const SolverOptions &options = {},

@@ -57,6 +57,23 @@ TEST(FromSmallest, MakesTheSmallestPlanFaster) {
   EXPECT_LT(double(after), 0.9 * double(before));
 }
 
+// Annealing is a matter of luck, and effort changes where it begins.
+TEST(FromSmallest, TwiceTheEffortNeverNeedsMoreBytes) {
+  for (uint64_t seed : {5, 8, 17}) {
+    Problem problem = layered(seed, 12, 6);
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (double effort : {0.125, 0.25, 0.5}) {
+      SolverOptions options;
+      options.effort = effort;
+      llvm::Expected<FeasibilityCertificate> found =
+          smallestFeasibleBudget(problem, options);
+      ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+      EXPECT_LE(found->smallestFeasible, least) << seed << ", " << effort;
+      least = found->smallestFeasible;
+    }
+  }
+}
+
 // What finds a plan at any cost takes most of the effort, and the search has
 // all of it again.
 TEST(FromSmallest, PlansThatAreHardToFindAreImproved) {
