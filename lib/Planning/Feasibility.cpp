@@ -137,8 +137,8 @@ static Expected<FeasibilityCertificate> certify(const Problem &problem,
   return certificate;
 }
 
-/// With what half of the effort leads to, and half of that: so no power of two
-/// leads to more bytes than a smaller one.
+/// With what the powers of two below the effort lead to: so it does not lead to
+/// more bytes than one of these.
 Expected<FeasibilityCertificate>
 smallestFeasibleBudget(const Problem &problem, const SolverOptions &options,
                        LowPeakPlans *made) {

@@ -85,15 +85,15 @@ def compare(series):
 def measure(number):
     with tempfile.TemporaryDirectory() as folder:
         name, path = make_graph(number, folder)
-        allSeries = plan_efforts(path) if options.get("what") == "efforts" else plan_budgets(path)
-    return name, allSeries
+        all_series = plan_efforts(path) if options.get("what") == "efforts" else plan_budgets(path)
+    return name, all_series
 
 
-numPairs, found = 0, []
+pairs, found = 0, []
 with concurrent.futures.ThreadPoolExecutor(int(options.get("jobs", 1))) as pool:
-    for name, allSeries in pool.map(measure, range(int(options.get("graphs", 20)))):
-        for series in allSeries:
-            numPairs += len(series) * (len(series) - 1) // 2
+    for name, all_series in pool.map(measure, range(int(options.get("graphs", 20)))):
+        for series in all_series:
+            pairs += len(series) * (len(series) - 1) // 2
             dearer = compare(series)
             found += dearer
             if dearer or "verbose" in options:
@@ -103,6 +103,6 @@ with concurrent.futures.ThreadPoolExecutor(int(options.get("jobs", 1))) as pool:
 usage = resource.getrusage(resource.RUSAGE_CHILDREN)
 growths = [growth for *_, growth in found if growth != float("inf")]
 mean = sum(growths) / len(growths) if growths else 0
-print(f"{len(found)} of {numPairs} pairs dearer, the extra time on average by {100 * mean:.1f} %; "
+print(f"{len(found)} of {pairs} pairs dearer, the extra time on average by {100 * mean:.1f} %; "
       f"{len(found) - len(growths)} of them without a plan; {usage.ru_utime:.0f} s")
 sys.exit(1 if found else 0)

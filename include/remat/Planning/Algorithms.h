@@ -389,8 +389,8 @@ struct LowPeakPlans {
 /// The smallest peak that the heuristics reach, with evidence, and at most that
 /// of `options.start`. The problem's own device budget is ignored. What is in
 /// `made`, for the same problem, is not made again, and what is made is put
-/// there. Twice the effort never leads to more bytes, without a time limit.
-/// Fails when no plan exists at any budget.
+/// there. Without a time limit, no effort leads to more bytes than a power of
+/// two from 1/8 on that is less. Fails when no plan exists at any budget.
 llvm::Expected<FeasibilityCertificate>
 smallestFeasibleBudget(const Problem &problem,
                        const SolverOptions &options = {},

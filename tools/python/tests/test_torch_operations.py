@@ -92,6 +92,11 @@ class OperationTest(unittest.TestCase):
         with self.assertRaisesRegex(remat.RunError, "a mask holds at another number of places than the 2 of the val"):
             run(self.x(), rows, self.x(2, 6))
 
+    def test_tensors_of_infinities(self):
+        for dtype in (torch.float32, torch.bfloat16, torch.complex64, torch.bool):
+            self.check(lambda m, x, t=dtype: (torch.full((6,), -math.inf, dtype=t).abs() if t.is_complex else
+                                              torch.full((6,), math.inf, dtype=t)) + (m.w * x), self.x())
+
     def test_indices_without_elements(self):
         none = torch.zeros(2, 0, dtype=torch.int64)
         self.check(lambda m, x, i: m.w.gather(0, i).sum() + m.w[0].gather(0, i).sum() + m.w * x, self.x(), none)

@@ -296,7 +296,7 @@ def _full(l, node, *args, **kwargs):
         args[2] if node.target.overloadpacket.__name__ == "new_full" else args[1]
     if l.is_tensor(number):
         return l.broadcast(l.converted(number, dtype), shape)
-    if isinstance(number, float) and math.isinf(number) and not is_float(dtype):
+    if isinstance(number, float) and math.isinf(number) and not (is_float(dtype) or dtype.is_complex):
         # The maximum of no integers, which PyTorch makes where nothing has it.
         number = highest(dtype) if number > 0 else lowest(dtype)
     return l.function.constant(number, shape, element_of(dtype))
