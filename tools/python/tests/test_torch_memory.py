@@ -112,6 +112,28 @@ class MemoryTest(unittest.TestCase):
         del view
         self.assertEqual(spare.get(6 * mebibyte).data_ptr(), address)
 
+    def test_small_gradients_are_there_before_the_call(self):
+        """Memory for the others is asked for while the step runs."""
+        model = nn.Sequential(nn.Linear(256, 256), nn.LayerNorm(256), nn.Sigmoid(), nn.Linear(256, 8))
+        loss = torch.compile(model, backend="remat", dynamic=False)(torch.randn(64, 256)).sum()
+        within, call, empty, running = [], TorchStep.call, OnCpu.empty, []
+
+        def call_step(step, *args):
+            running.append(True)
+            call(step, *args)
+            running.clear()
+
+        def make(place, shape, dtype):
+            if running:
+                within.append(shape.numel() * dtype.itemsize)
+            return empty(place, shape, dtype)
+
+        with unittest.mock.patch.object(TorchStep, "call", call_step), \
+                unittest.mock.patch.object(OnCpu, "empty", make), \
+                unittest.mock.patch.object(OnCpu, "state_part", return_value=None):
+            loss.backward()
+        self.assertEqual(within, [256 * 256 * 4])
+
     def test_gradients_are_where_the_state_is_dead(self):
         """Eight layers keep 8 MiB each for the backward call, which makes a gradient of 4 MiB of each, from the last one
         to the first. Most of them take the place of what is dead, and get no other memory. They have the bits that

@@ -27,6 +27,8 @@ from .strides import inverse, keep_strides
 from .types import ELEMENTS
 
 DTYPES = {dtype: lib.DTYPES.index(dtype_of(element)) for dtype, element in ELEMENTS.items()}
+# Of less bytes than this, a gradient is there from the beginning of the backward call on.
+TINY = 16 << 10
 TORCH_DTYPES = {dtype_of(element): dtype for dtype, element in ELEMENTS.items() if dtype != torch.uint8}
 
 # The steps of the graphs that were compiled last, for reports and tests.
@@ -97,15 +99,18 @@ class TorchStep:
             array[number] = lib.Tensor(None, lib.DTYPES.index(info.dtype), len(info.shape), dims)
         return array, keeps
 
-    def new_result(self, number, state=None):
-        """Memory for a result of a call, which is in the place of what is dead of its state where that is possible. On
-        a GPU it is not: PyTorch frees the state as a whole."""
+    def result_in_state(self, number, state):
+        """A result of a call in the place of what is dead of its state by then; None where that is not possible. On a
+        GPU it is not: PyTorch frees the state as a whole."""
+        info = self.step.results[number]
+        if info.state_offset is None or self.step.device is not None:
+            return None
+        return self.placement.state_part(state, info.state_offset, torch.Size(info.shape), TORCH_DTYPES[info.dtype])
+
+    def new_result(self, number):
+        """Memory of its own for a result of a call."""
         info = self.step.results[number]
         shape, dtype = torch.Size(info.shape), TORCH_DTYPES[info.dtype]
-        if state is not None and info.state_offset is not None and self.step.device is None:
-            tensor = self.placement.state_part(state, info.state_offset, shape, dtype)
-            if tensor is not None:
-                return tensor
         tensor = self.placement.empty(shape, dtype)
         order = self.program.orders.get(number)
         if order:  # In place, so that it is no view.
@@ -214,6 +219,10 @@ class Training:
         # Gradients that need no tangent: the forward call may have them already.
         self.early_results = [i for i, (forward, info) in enumerate(zip(self.result_is_forward, step.results))
                               if not forward and info.first_call == 0]
+        # Gradients that are not worth a call of Python in the middle of the step, where the processor's caches have
+        # none of it: they take less time than that call if they are made beforehand.
+        self.tiny_gradients = [i for i in dict.fromkeys(program.outputs[forward_count:])
+                               if i is not None and step.results[i].first_call == 1 and step.results[i].bytes < TINY]
         # What the last call reads again.
         self.argument_is_read = [info.last_call == 1 for info in step.arguments]
         self.result_is_read = [forward and info.last_call == 1
@@ -287,6 +296,8 @@ class Training:
             results[number] = tensor
         for number, tensor in zip(self.saved_outputs(), outputs):
             results[program.outputs[number]] = tensor
+        for number in self.tiny_gradients:
+            results[number] = t.new_result(number)
         tensor = None
         given = t.arguments(tensors, seed)
         arguments, kept = t.raw_apart(given)
@@ -324,10 +335,15 @@ class CallEvents:
         self.error, self.given_results = None, given_results
         torch_step = training.torch_step
         gradients = set(torch_step.program.outputs[training.forward_count:])
+        # Those in the place of the state take no memory, so they may be there before the step asks for them.
+        in_state = {number: torch_step.result_in_state(number, state) for number in gradients
+                    if number is not None and results[number] is None}
 
         def provide(_, number):
             try:
-                results[number] = torch_step.new_result(number, state)
+                results[number] = in_state.pop(number, None)
+                if results[number] is None:
+                    results[number] = torch_step.new_result(number)
             except Exception as error:  # It cannot pass through the step, which ends the call.
                 self.error = error
                 return None

@@ -65,12 +65,13 @@ class SpareMemory:
 
     def _lend(self, memory, offset, size, dtype):
         # It lives as long as the storage of the tensor.
-        lease = (ctypes.c_ubyte * size).from_buffer(memory, offset)
-        address, lent = ctypes.addressof(lease) - offset, (offset, offset + size)
+        lease = memoryview(memory)[offset:offset + size]
+        tensor = torch.frombuffer(lease, dtype=dtype)
+        address, lent = tensor.data_ptr() - offset, (offset, offset + size)
         with self.lock:
             self._lent.setdefault(address, (memory, []))[1].append(lent)
         weakref.finalize(lease, self._give_back, address, lent).atexit = False
-        return torch.frombuffer(lease, dtype=dtype)
+        return tensor
 
     def _give_back(self, address, lent):
         with self.lock:
