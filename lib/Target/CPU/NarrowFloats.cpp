@@ -29,6 +29,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NarrowFloats.h"
+#include "PlainNaNs.h"
 
 #include "remat/Target/CPU/TargetMachine.h"
 
@@ -245,11 +246,13 @@ Value *Expansion::narrowToBFloat(Value *value) {
       builder.CreateAnd(builder.CreateLShr(bits, get(type, 16)), get(type, 1));
   Value *rounded =
       builder.CreateAdd(bits, builder.CreateAdd(odd, get(type, 0x7fff)));
-  Value *quiet = builder.CreateOr(bits, get(type, 1u << 22));
-  Value *isNan = builder.CreateFCmpUNO(value, value);
-  Value *kept = builder.CreateLShr(builder.CreateSelect(isNan, quiet, rounded),
-                                   get(type, 16));
-  return builder.CreateTrunc(kept, getInt(type, 16));
+  if (!hasPlainNaNs(value)) {
+    Value *quiet = builder.CreateOr(bits, get(type, 1u << 22));
+    Value *isNan = builder.CreateFCmpUNO(value, value);
+    rounded = builder.CreateSelect(isNan, quiet, rounded);
+  }
+  return builder.CreateTrunc(builder.CreateLShr(rounded, get(type, 16)),
+                             getInt(type, 16));
 }
 
 Value *Expansion::narrowToHalf(Value *value) {
