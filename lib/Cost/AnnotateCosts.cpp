@@ -39,11 +39,12 @@ static TargetAttr withLinkBandwidth(TargetAttr facts, int64_t bytesPerSecond) {
       facts.getRowBytes(), facts.getBlockBytes(), facts.getBlockRows(),
       facts.getMinBlockRows(), facts.getSumLength(), facts.getChannelBytes(),
       facts.getSliceBytes(), facts.getSliceRows(), facts.getMinSliceRows(),
-      facts.getInPlace(), facts.getEpilogues(), facts.getStrides(),
-      facts.getWindows(), facts.getThreads(), facts.getContractionFlops(),
-      facts.getNarrowContractionFlops(), facts.getTileFlops(),
-      facts.getNarrowTileFlops(), facts.getLoopFlops(), facts.getBandwidth(),
-      facts.getLaunchNs(), bytesPerSecond, facts.getDuplexLink());
+      facts.getInPlace(), facts.getBiases(), facts.getEpilogues(),
+      facts.getStrides(), facts.getWindows(), facts.getThreads(),
+      facts.getContractionFlops(), facts.getNarrowContractionFlops(),
+      facts.getTileFlops(), facts.getNarrowTileFlops(), facts.getLoopFlops(),
+      facts.getBandwidth(), facts.getLaunchNs(), bytesPerSecond,
+      facts.getDuplexLink());
 }
 
 namespace {

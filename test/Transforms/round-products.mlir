@@ -3,7 +3,7 @@
 
 // RUN: remat-opt %s -split-input-file --remat-round-products | FileCheck %s
 // RUN: remat-opt %s -split-input-file --remat-round-products=only-sums | FileCheck %s --check-prefix=ONCE
-// RUN: sed 's/epilogues = true/alignment = 64/' %s | remat-opt -split-input-file --remat-round-products | FileCheck %s --check-prefix=OFF
+// RUN: sed 's/epilogues = true/biases = false/' %s | remat-opt -split-input-file --remat-round-products | FileCheck %s --check-prefix=OFF
 // OFF: func.func @plain
 // OFF: linalg.contract {{.*}} -> tensor<4x8xf32>
 // OFF: func.func @sum
@@ -151,5 +151,58 @@ func.func @kept(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>, %z: tensor<6x8xbf16>
     linalg.yield %r : bf16
   } -> tensor<4x8xbf16>
   return %y, %n : tensor<4x8xf32>, tensor<4x8xbf16>
+}
+}
+
+// -----
+
+#ij = affine_map<(i, h, j) -> (h, j)>
+#ihj = affine_map<(i, h, j) -> (i, h, j)>
+#hij = affine_map<(i, h, j) -> (h, i, j)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+
+// Heads of a row, and of the bias with it.
+// CHECK-LABEL: func.func @heads(
+// CHECK-SAME: %[[BIAS:[^ ]*]]: tensor<8xbf16>)
+// CHECK: %[[P:.*]] = linalg.contract {{.*}} -> tensor<4x8xf32>
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[P]], %[[BIAS]] : tensor<4x8xf32>, tensor<8xbf16>)
+// CHECK: %[[V:.*]] = tensor.expand_shape %[[S]] {{.*}} into tensor<4x2x4xbf16>
+// CHECK: linalg.generic {{.*}} ins(%[[V]] : tensor<4x2x4xbf16>) outs(%{{.*}} : tensor<2x4x4xbf16>)
+func.func @heads(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>, %bias: tensor<8xbf16>) -> tensor<2x4x4xbf16> {
+  %zeros = arith.constant dense<0.0> : tensor<4x8xf32>
+  %e = tensor.empty() : tensor<2x4x4xbf16>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<4x6xbf16>, tensor<6x8xbf16>) outs(%zeros : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %v = tensor.expand_shape %p [[0], [1, 2]] output_shape [4, 2, 4] : tensor<4x8xf32> into tensor<4x2x4xf32>
+  %s = tensor.expand_shape %bias [[0, 1]] output_shape [2, 4] : tensor<8xbf16> into tensor<2x4xbf16>
+  %y = linalg.generic {indexing_maps = [#ihj, #ij, #hij], iterator_types = ["parallel", "parallel", "parallel"]} ins(%v, %s : tensor<4x2x4xf32>, tensor<2x4xbf16>) outs(%e : tensor<2x4x4xbf16>) {
+  ^bb0(%u: f32, %n: bf16, %o: bf16):
+    %wide = arith.extf %n : bf16 to f32
+    %sum = arith.addf %u, %wide : f32
+    %r = arith.truncf %sum : f32 to bf16
+    linalg.yield %r : bf16
+  } -> tensor<2x4x4xbf16>
+  return %y : tensor<2x4x4xbf16>
+}
+
+// Not every head has a bias of its own.
+// CHECK-LABEL: func.func @shared(
+// CHECK: linalg.contract {{.*}} -> tensor<4x8xf32>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<4x2x4xf32>, tensor<4xbf16>)
+func.func @shared(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>, %bias: tensor<4xbf16>) -> tensor<4x2x4xbf16> {
+  %zeros = arith.constant dense<0.0> : tensor<4x8xf32>
+  %e = tensor.empty() : tensor<4x2x4xbf16>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<4x6xbf16>, tensor<6x8xbf16>) outs(%zeros : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %v = tensor.expand_shape %p [[0], [1, 2]] output_shape [4, 2, 4] : tensor<4x8xf32> into tensor<4x2x4xf32>
+  %y = linalg.generic {indexing_maps = [#ihj, affine_map<(i, h, j) -> (j)>, #ihj], iterator_types = ["parallel", "parallel", "parallel"]} ins(%v, %bias : tensor<4x2x4xf32>, tensor<4xbf16>) outs(%e : tensor<4x2x4xbf16>) {
+  ^bb0(%u: f32, %n: bf16, %o: bf16):
+    %wide = arith.extf %n : bf16 to f32
+    %sum = arith.addf %u, %wide : f32
+    %r = arith.truncf %sum : f32 to bf16
+    linalg.yield %r : bf16
+  } -> tensor<4x2x4xbf16>
+  return %y : tensor<4x2x4xbf16>
 }
 }

@@ -127,8 +127,8 @@ void options::addCodeOptions(TableBuilder &table) {
       .add("bias-rounding", TasksStage, MEMBER(roundsOnlySums),
            BiasRoundingSyntax(),
            "How often a product of f16 or bf16 to which a program adds a bias "
-           "is rounded on a CUDA device: 'twice', before and behind the bias, "
-           "as the program says, or 'once', as PyTorch does on a GPU")
+           "is rounded: 'twice', before and behind the bias, as the program "
+           "says, or 'once', as PyTorch does")
       .choices = [] {
     return std::vector<OptionChoice>{{"twice", "as the program says"},
                                      {"once", "only the sum"}};

@@ -128,12 +128,24 @@ bool describeMatrix(dnnl_memory_desc_t &md, int32_t dtype,
   return describe(md, dtype, dims, strides);
 }
 
+/// Describes a bias of the columns of a result, or none. False where oneDNN
+/// does not add it.
+bool describeBias(dnnl_memory_desc_t &md, const remat_matmul &descriptor,
+                  const Matmul &p) {
+  md = dnnl_memory_desc_t();
+  if (descriptor.epilogue == 0)
+    return true;
+  return descriptor.epilogue == REMAT_EPILOGUE_BIAS && !descriptor.accumulate &&
+         !p.swapped && p.batch.empty() &&
+         describe(md, p.cType, {1, p.n}, {p.n, 1});
+}
+
 std::unique_ptr<LibraryCall> prepareDnnl(const remat_matmul &descriptor,
                                          int threads) {
   Matmul p(descriptor);
   p.simplify();
-  dnnl_memory_desc_t a, b, c;
-  if (!dnnlEngine() ||
+  dnnl_memory_desc_t a, b, c, bias;
+  if (!dnnlEngine() || !describeBias(bias, descriptor, p) ||
       !describeMatrix(a, p.aType, p.batch, &BatchDim::a, p.m, p.k, p.aRow,
                       p.aColumn) ||
       !describeMatrix(b, p.bType, p.batch, &BatchDim::b, p.k, p.n, p.bRow,
@@ -145,7 +157,9 @@ std::unique_ptr<LibraryCall> prepareDnnl(const remat_matmul &descriptor,
   DnnlHandle<dnnl_primitive_attr> attributes =
       makeAttributes(descriptor.accumulate);
   if (!attributes ||
-      dnnl_matmul_desc_init(&operation, &a, &b, nullptr, &c) != dnnl_success)
+      dnnl_matmul_desc_init(&operation, &a, &b,
+                            descriptor.epilogue ? &bias : nullptr,
+                            &c) != dnnl_success)
     return nullptr;
   ThreadScope scope(threads);
   PrimitiveDesc desc = pickPrimitive(&operation, attributes.get(), nullptr);
@@ -160,11 +174,16 @@ std::unique_ptr<LibraryCall> prepareDnnl(const remat_matmul &descriptor,
   int second =
       call->addMemory(b, p.swapped ? DnnlCall::Operand0 : DnnlCall::Operand1);
   int result = call->addMemory(c, DnnlCall::Result);
-  if (first < 0 || second < 0 || result < 0 ||
-      !call->addPrimitive(desc.get(), {{DNNL_ARG_SRC, first},
-                                       {DNNL_ARG_WEIGHTS, second},
-                                       {DNNL_ARG_DST, result}}) ||
-      !call->finish())
+  std::vector<std::pair<int, int>> arguments = {{DNNL_ARG_SRC, first},
+                                                {DNNL_ARG_WEIGHTS, second},
+                                                {DNNL_ARG_DST, result}};
+  if (descriptor.epilogue)
+    arguments.emplace_back(DNNL_ARG_BIAS,
+                           call->addMemory(bias, DnnlCall::Operand2));
+  for (auto [argument, memory] : arguments)
+    if (memory < 0)
+      return nullptr;
+  if (!call->addPrimitive(desc.get(), arguments) || !call->finish())
     return nullptr;
   return call;
 }
@@ -178,7 +197,7 @@ remat::prepareMatmul(const remat_matmul &descriptor, int threads) {
   for (int64_t extent : descriptor.batch)
     work *= double(extent);
   threads = usefulThreads(threads, work);
-  if (work != 0 && descriptor.epilogue == 0)
+  if (work != 0)
     if (std::unique_ptr<LibraryCall> call = prepareDnnl(descriptor, threads))
       return call;
   return prepareTiledMatmul(descriptor, threads);

@@ -70,7 +70,7 @@ dnnl_memory_desc_t memoryOf(const dnnl_primitive_desc *desc, dnnl_query_t what);
 class DnnlCall : public LibraryCall {
 public:
   /// Where a memory's bytes are.
-  enum Place { Operand0 = 0, Operand1 = 1, Result, Workspace };
+  enum Place { Operand0 = 0, Operand1 = 1, Operand2 = 2, Result, Workspace };
   /// For which chunks a stage runs.
   enum When { Always, First, NotFirst, Last };
 

@@ -251,8 +251,10 @@ class Function:
         self.emit("} -> %s" % value.type)
         return value
 
-    def contract(self, lhs, lhs_map, rhs, rhs_map, shape, loops, out_map):
-        """Sums of products; `loops` is how many, and the maps say what they index."""
+    def contract(self, lhs, lhs_map, rhs, rhs_map, shape, loops, out_map, element=None):
+        """Sums of products; `loops` is how many, and the maps say what they index. They have the type of the factors,
+        or `element`."""
+        element = element or lhs.element
         if lhs.element.startswith("complex"):
             product = lambda b, x, y, acc: b.binary("complex.add", acc, b.binary("complex.mul", x, y, lhs.element),
                                                     lhs.element)
@@ -260,9 +262,9 @@ class Function:
             return self.generic([(lhs, lhs_map), (rhs, rhs_map)], shape, lhs.element, product, loops,
                                 [i for i in range(loops) if i not in kept], out_map,
                                 self.constant(0, shape, lhs.element))
-        zero = self.constant(0, shape, lhs.element)
+        zero = self.constant(0, shape, element)
         maps = ", ".join(affine_map(loops, m) for m in (lhs_map, rhs_map, out_map))
-        value = Value(self.fresh(), shape, lhs.element)
+        value = Value(self.fresh(), shape, element)
         self.emit("%s = linalg.contract indexing_maps = [%s] %sins(%s, %s : %s, %s) outs(%s : %s) -> %s" % (
             value.name, maps, self.policy_of(value.name, "alone"), lhs.name, rhs.name, lhs.type, rhs.type, zero.name,
             zero.type, zero.type))

@@ -56,6 +56,22 @@ class OperationTest(unittest.TestCase):
     def x(self, *shape):
         return torch.randn(*(shape or (6, 6)))
 
+    def test_sums_of_products_are_rounded_once(self):
+        """Of narrow numbers, by whatever they are added to: their bits are those of PyTorch. Sums in f32 are exact."""
+        def numbers(*shape):
+            return torch.randint(-60, 60, shape) / 8
+
+        a, b, long, square = numbers(3, 24, 8), numbers(3, 8, 16), numbers(16), numbers(24, 16)
+        for dtype in (torch.bfloat16, torch.float16):
+            for run in (lambda a, b, l, s: torch.addmm(l, a[0], b[0]), lambda a, b, l, s: torch.addmm(s, a[0], b[0]),
+                        lambda a, b, l, s: torch.addmm(l[None], a[0], b[0], beta=2, alpha=0.5),
+                        lambda a, b, l, s: torch.baddbmm(s, a, b), lambda a, b, l, s: torch.addmv(s[:, 0], a[0], b[0, :, 0]),
+                        lambda a, b, l, s: F.linear(a, b[0].t(), l).relu() + 1,
+                        lambda a, b, l, s: F.linear(a, b[0].t(), l).view(3, 24, 2, 8).transpose(1, 2).contiguous()):
+                given = [t.to(dtype) for t in (a, b, long, square)]
+                compiled = torch.compile(run, backend="remat", dynamic=False)
+                self.assertTrue(torch.equal(compiled(*given), run(*given)), dtype)
+
     def test_products(self):
         self.check(lambda m, x: torch.matmul(x, m.w), self.x(2, 3, 6))
         self.check(lambda m, x: torch.einsum("bij,jk->bik", x, m.w), self.x(2, 3, 6))

@@ -183,12 +183,22 @@ static Operation *findMask(linalg::LinalgOp contraction,
              : nullptr;
 }
 
+/// Whether nothing but a bias is added to a product of factors of 16 bits, and
+/// the sum rounded to their type.
+static bool isRoundedBias(linalg::GenericOp op, const Epilogue &epilogue) {
+  return epilogue.activation == Activation::None &&
+         !getElementTypeOrSelf(op->getResult(0).getType()).isF32();
+}
+
 /// A library makes more of a contraction than that before it writes it, where
 /// nothing else reads it, and can add up what it has made. Their cluster, or an
 /// empty one.
 static Cluster epilogueOfContraction(linalg::GenericOp op, BlockInfo &info) {
   linalg::LinalgOp contraction;
   std::optional<Epilogue> epilogue = matchEpilogue(op);
+  if (!info.getTarget().getEpilogues() &&
+      (!epilogue || !isRoundedBias(op, *epilogue)))
+    return {};
   if (epilogue)
     contraction = epilogue->contraction;
   else if (std::optional<GeluGradient> gradient = matchGeluGradient(op))
@@ -260,7 +270,7 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
       clusters.push_back(std::move(cluster));
   };
   bool hasEpilogues = info.getTarget().getEpilogues();
-  if (hasEpilogues)
+  if (hasEpilogues || info.getTarget().getBiases())
     for (auto op : body.getOps<linalg::GenericOp>())
       add(epilogueOfContraction(op, info));
   // Attention's contractions first: its softmax alone would be a cluster too.

@@ -83,18 +83,23 @@ bool ProductRounder::takeBias(OpOperand &read, BlockArgument argument) {
   if (!argument || argument.getOwner() != reader.getBody())
     return false;
   OpOperand &operand = reader->getOpOperand(argument.getArgNumber());
-  auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+  Value root = getViewRoot(operand.get());
+  auto vector = dyn_cast<RankedTensorType>(root.getType());
   auto made = cast<RankedTensorType>(product->getResult(0).getType());
-  if (!type || !reader.isDpsInput(&operand) || type.getRank() != 1 ||
-      type.getElementType() != narrowType ||
-      type.getDimSize(0) != made.getShape().back() ||
-      cast<ShapedType>(read.get().getType()).getShape().back() !=
-          made.getShape().back() ||
-      reader.getMatchingIndexingMap(&operand).getResults() !=
-          reader.getMatchingIndexingMap(&read).getResults().take_back() ||
-      (bias && bias != operand.get()))
+  if (!vector || !reader.isDpsInput(&operand) || vector.getRank() != 1 ||
+      vector.getElementType() != narrowType ||
+      vector.getDimSize(0) != made.getShape().back() || (bias && bias != root))
     return false;
-  bias = operand.get();
+  // A row of the product may be seen as several dimensions, and the bias, too.
+  ArrayRef<int64_t> shape =
+      cast<ShapedType>(operand.get().getType()).getShape();
+  ArrayRef<int64_t> seen = cast<ShapedType>(read.get().getType()).getShape();
+  if (shape.size() > seen.size() || shape != seen.take_back(shape.size()) ||
+      reader.getMatchingIndexingMap(&operand).getResults() !=
+          reader.getMatchingIndexingMap(&read).getResults().take_back(
+              shape.size()))
+    return false;
+  bias = root;
   return true;
 }
 
@@ -265,7 +270,7 @@ struct RoundProducts : remat::impl::RoundProductsPassBase<RoundProducts> {
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (func.isExternal() || !getTargetFacts(func).getEpilogues())
+    if (func.isExternal() || !getTargetFacts(func).getBiases())
       return;
     for (Block &block : func.getBody())
       for (linalg::LinalgOp product : getProducts(block))

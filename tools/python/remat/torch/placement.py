@@ -112,8 +112,8 @@ class OnCpu:
     alignment = lib.ALIGNMENT
 
     def options(self, options):
-        """The options of the step."""
-        return options
+        """The options of the step. PyTorch rounds the sum of a product and a bias only once."""
+        return {"bias_rounding": "once", **options}
 
     def arena(self, options):
         """How the step gets memory of its own: see Step."""
@@ -217,7 +217,7 @@ class OnGpu(OnCpu):
             wanted = "target='%s'" % target if target not in (None, "cuda") else "device='%s'" % place
             raise Error("the tensors of the graph are on %s, but the step is to be compiled for %s" % (
                 self.device, wanted))
-        return dict(options, target="cuda", device=str(self.device))
+        return dict(super().options(options), target="cuda", device=str(self.device))
 
     def arena(self, options):
         def allocate(size):

@@ -9,12 +9,12 @@ from .rules import rule
 from .types import convert, element_of, working
 
 
-def matmul(l, a, b, batch=0):
+def matmul(l, a, b, batch=0, element=None):
     """Of values of `batch` + 2 dimensions."""
     lead = identity(batch)
     m, n, k = ("d%d" % (batch + i) for i in range(3))
     shape = a.shape[:-1] + b.shape[-1:]
-    return l.function.contract(a, lead + [m, k], b, lead + [k, n], shape, batch + 3, lead + [m, n])
+    return l.function.contract(a, lead + [m, k], b, lead + [k, n], shape, batch + 3, lead + [m, n], element)
 
 
 @rule("mm", "bmm")
@@ -22,16 +22,16 @@ def _mm(l, node, a, b, out_dtype=None):
     return _product(l, a, b, out_dtype)
 
 
-def _product(l, a, b, out_dtype):
+def _product(l, a, b, out_dtype, element=None):
     """Products of narrow numbers are exact in `out_dtype`, so these are converted before."""
     a, b = (l.value(x) if out_dtype is None else l.converted(x, out_dtype) for x in (a, b))
-    return matmul(l, a, b, a.rank - 2)
+    return matmul(l, a, b, a.rank - 2, element)
 
 
 @rule("mv")
-def _mv(l, node, a, b):
+def _mv(l, node, a, b, element=None):
     a, b = l.value(a), l.value(b)
-    return l.function.contract(a, ["d0", "d1"], b, ["d1"], a.shape[:1], 2, ["d0"])
+    return l.function.contract(a, ["d0", "d1"], b, ["d1"], a.shape[:1], 2, ["d0"], element)
 
 
 @rule("dot", "vdot")
@@ -40,41 +40,46 @@ def _dot(l, node, a, b):
 
 
 def _scaled_sum(l, start, beta, product, alpha):
-    """beta * start + alpha * product."""
+    """beta * start + alpha * product, where product(element) makes it, of that type or that of its factors. PyTorch
+    rounds once, so a product of narrow numbers is not rounded. That of a product and a bias is left to the step, by the
+    option bias_rounding, since readers of the rounded product take less memory where the library does not add it."""
     shape, dtype = l.result()
     inner = working(dtype)
     if beta == 0 and alpha == 1:
-        return product
+        return product(None)
+    value = l.converted(start, dtype) if beta != 0 else None
+    is_bias = value is not None and beta == alpha == 1 and len(shape) == 2 and value.shape == shape[1:]
+    made = dtype if is_bias or not dtype.is_floating_point else inner
+    product = product(element_of(made))
 
     def body(b, *names):
         s = Scalars(b, inner)
-        x = convert(b, names[-1], dtype, inner)
+        x = convert(b, names[-1], made, inner)
         x = x if alpha == 1 else s.mul(x, s.const(alpha))
-        if beta != 0:
+        if value is not None:
             y = convert(b, names[0], dtype, inner)
             x = s.add(y if beta == 1 else s.mul(y, s.const(beta)), x)
         return convert(b, x, inner, dtype)
 
     inputs = [(product, identity(len(shape)))]
-    if beta != 0:
-        value = l.converted(start, dtype)
+    if value is not None:
         inputs.insert(0, (value, broadcast_map(value.shape, shape)))
     return l.function.generic(inputs, shape, element_of(dtype), body)
 
 
 @rule("addmm", "baddbmm")
 def _addmm(l, node, start, a, b, *, beta=1, alpha=1):
-    return _scaled_sum(l, start, beta, _product(l, a, b, None), alpha)
+    return _scaled_sum(l, start, beta, lambda element: _product(l, a, b, None, element), alpha)
 
 
 @rule("addmm.dtype", "baddbmm.dtype")
 def _addmm_dtype(l, node, start, a, b, out_dtype, *, beta=1, alpha=1):
-    return _scaled_sum(l, start, beta, _product(l, a, b, out_dtype), alpha)
+    return _scaled_sum(l, start, beta, lambda element: _product(l, a, b, out_dtype, element), alpha)
 
 
 @rule("addmv")
 def _addmv(l, node, start, a, b, *, beta=1, alpha=1):
-    return _scaled_sum(l, start, beta, _mv(l, node, a, b), alpha)
+    return _scaled_sum(l, start, beta, lambda element: _mv(l, node, a, b, element), alpha)
 
 
 # Convolutions

@@ -170,6 +170,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     | `slice_rows` | rows | rows of such a slice, if the shapes have such slices |
     | `min_slice_rows` | rows | the fewest rows of a slice where they have not |
     | `in_place` | bool | kernels may write a result where an operand lies that they have read |
+    | `biases` | bool | the library adds a bias to a product of factors of 16 bits before it rounds and writes it |
     | `epilogues` | bool | the library adds a bias to a product and applies ReLU or GELU to it before it writes it, and makes their gradients so |
     | `strides` | bool | a slice is read where it lies by what is elementwise, and a part of a concatenation made there |
     | `windows` | bool | the sum of an element that few windows can reach, as in the gradient of max pooling, is made from these windows alone |
@@ -197,6 +198,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     DefaultValuedParameter<"int64_t", "TargetDefaults::sliceRows">:$slice_rows,
     DefaultValuedParameter<"int64_t", "TargetDefaults::minSliceRows">:$min_slice_rows,
     DefaultValuedParameter<"bool", "TargetDefaults::inPlace">:$in_place,
+    DefaultValuedParameter<"bool", "TargetDefaults::biases">:$biases,
     DefaultValuedParameter<"bool", "TargetDefaults::epilogues">:$epilogues,
     DefaultValuedParameter<"bool", "TargetDefaults::strides">:$strides,
     DefaultValuedParameter<"bool", "TargetDefaults::windows">:$windows,
@@ -217,8 +219,8 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
                  TargetDefaults::minBlockRows, TargetDefaults::sumLength,
                  TargetDefaults::channelBytes, TargetDefaults::sliceBytes,
                  TargetDefaults::sliceRows, TargetDefaults::minSliceRows, TargetDefaults::inPlace,
-                 TargetDefaults::epilogues, TargetDefaults::strides, TargetDefaults::windows,
-                 TargetDefaults::threads,
+                 TargetDefaults::biases, TargetDefaults::epilogues, TargetDefaults::strides,
+                 TargetDefaults::windows, TargetDefaults::threads,
                  TargetDefaults::contractionFlops, /*narrow_contraction_flops=*/0, /*tile_flops=*/0,
                  /*narrow_tile_flops=*/0, TargetDefaults::loopFlops, TargetDefaults::bandwidth,
                  TargetDefaults::launchNs, TargetDefaults::linkBandwidth,
@@ -227,7 +229,8 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
   let assemblyFormat = [{
     `<` $name (`,` struct($alignment, $row_bytes, $block_bytes, $block_rows,
       $min_block_rows, $sum_length, $channel_bytes, $slice_bytes, $slice_rows,
-      $min_slice_rows, $in_place, $epilogues, $strides, $windows, $threads, $contraction_flops,
+      $min_slice_rows, $in_place, $biases, $epilogues, $strides, $windows, $threads,
+      $contraction_flops,
       $narrow_contraction_flops, $tile_flops, $narrow_tile_flops, $loop_flops,
       $bandwidth, $launch_ns, $link_bandwidth, $duplex_link)^)? `>`
   }];

@@ -35,6 +35,7 @@ struct TargetDefaults {
   static constexpr int64_t sliceRows = 256;
   static constexpr int64_t minSliceRows = 128;
   static constexpr bool inPlace = true;
+  static constexpr bool biases = true;
   static constexpr bool epilogues = false;
   static constexpr bool strides = false;
   static constexpr bool windows = false;

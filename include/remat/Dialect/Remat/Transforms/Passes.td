@@ -164,8 +164,8 @@ def RoundProductsPass
   let summary = "Let a library round what is read rounded only";
   let description = [{
     A library that multiplies factors of f16 or bf16 adds up in f32, and rounds
-    what it writes, where the target's fact `epilogues` says that it makes
-    epilogues. A program often has the product in f32, and rounds it where it is
+    what it writes, where the target's fact `biases` says that it can add a bias
+    before. A program often has the product in f32, and rounds it where it is
     read: so do derivatives, and so does torch-mlir. Where all readers round the
     product to the type of the factors, this pass makes it a product of that
     type, of half as many bytes. Where all readers round the sum of the product
