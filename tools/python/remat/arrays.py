@@ -163,6 +163,8 @@ def _view_torch(array):
         BY_TORCH.update({getattr(torch, text): name for name, text in TORCH.items()})
         BY_TORCH.update({getattr(torch, "u" + TORCH[name]): name for name in ("i8", "i16", "i32", "i64")
                          if hasattr(torch, "u" + TORCH[name])})
+        BY_TORCH.update({getattr(torch, "float8_" + kind): "i8" for kind in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz")
+                         if hasattr(torch, "float8_" + kind)})
     return View(array.data_ptr(), BY_TORCH.get(array.dtype), tuple(array.shape), array.is_contiguous(), array,
                 device.index, stream, is_ordered=device.type == "cuda")
 

@@ -2,9 +2,9 @@
 """Models that nobody here wrote, small and with random weights: remat's gradients against the framework's.
 
 For each model, the gradients of remat are compared with those of the framework in f64, which the CPU computes. They
-may be as wrong as twice those of the framework in the model's type, f32 or bf16. Where they are worse in f32, since
-rounding can put an element on the other side of a kink, the same model in f64 decides, which must agree to 1e-8. The
-measured peak must be the planned one. A line says the errors and both peaks. The exit status is 1 if any model fails;
+may be as wrong as twice those of the framework in the model's type, f32 or bf16, or under autocast to bf16. Where they
+are worse in f32, since rounding can put an element on the other side of a kink, the same model in f64 decides, which
+must agree to 1e-8. The measured peak must be the planned one. A line says the errors and both peaks. The exit status is 1 if any model fails;
 -v prints where. A model whose library is not installed is skipped. With --device=cuda, the model is on a GPU, and so is
 its step.
 
@@ -12,6 +12,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import copy
+import functools
 import sys
 import time
 
@@ -19,7 +20,7 @@ import torch
 from common import gradients, rt, widened, worst_error
 from zoo_common import Zoo
 
-ZOO = Zoo(__doc__, ("f32", "bf16"))
+ZOO = Zoo(__doc__, ("f32", "bf16", "autocast"))
 model = ZOO.register  # A function that gives a network and its arguments by name.
 
 
@@ -339,14 +340,22 @@ def narrowed(value):
     return value.bfloat16() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
+def autocasting(function, device):
+    """The function under autocast to bf16, as training loops call a model."""
+    def called(**inputs):
+        with torch.autocast(device, torch.bfloat16):
+            return function(**inputs)
+    return called
+
+
 def run(name, make, options):
     torch.manual_seed(0)
     network, inputs = make()
     for parameter in network.parameters():
         if parameter.dim() > 1 and not parameter.any():  # Its gradients would be zeros, too.
             torch.nn.init.normal_(parameter, std=0.02)
-    is_narrow = options.dtype == "bf16"
-    if is_narrow:
+    is_narrow = options.dtype != "f32"
+    if options.dtype == "bf16":
         network, inputs = network.bfloat16(), {k: narrowed(v) for k, v in inputs.items()}
     wide = copy.deepcopy(network).double()
     if hasattr(getattr(wide, "config", None), "_experts_implementation"):
@@ -355,16 +364,17 @@ def run(name, make, options):
     network, inputs = network.to(options.device), moved(inputs, options.device)
     torch.backends.cudnn.allow_tf32 = False
     own_model = copy.deepcopy(network)
+    run_of = functools.partial(autocasting, device=options.device) if options.dtype == "autocast" else lambda f: f
     # In bf16, oneDNN's recurrent layers keep more digits between operations than PyTorch's own, which remat takes.
     with torch.backends.mkldnn.flags(enabled=not is_narrow):
-        own_loss, own = gradients(own_model, own_model, (), inputs)
+        own_loss, own = gradients(own_model, run_of(own_model), (), inputs)
     own = on_host(own)
     torch._dynamo.reset()
     torch._dynamo.config.allow_rnn = True
     rt.compiled_steps.clear()
     start = time.time()
     compiled = torch.compile(network, backend="remat", dynamic=False, options={"budget": options.budget, "effort": 0.2})
-    loss, found = gradients(network, compiled, (), inputs)
+    loss, found = gradients(network, run_of(compiled), (), inputs)
     found = on_host(found)
     seconds = time.time() - start
     # Smaller gradients than this share, such as those of the biases of attention's keys, are the noise of the type.

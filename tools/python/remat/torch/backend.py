@@ -24,12 +24,15 @@ from .joint import (Program, decompositions, mutated_inputs, shapes_that_are_kno
 from .placement import check_inputs, placement_of
 from .random import SEED
 from .strides import inverse, keep_strides
+from .storage import STORED
 from .types import ELEMENTS
 
 DTYPES = {dtype: lib.DTYPES.index(dtype_of(element)) for dtype, element in ELEMENTS.items()}
 # Of less bytes than this, a gradient is there from the beginning of the backward call on.
 TINY = 16 << 10
-TORCH_DTYPES = {dtype_of(element): dtype for dtype, element in ELEMENTS.items() if dtype != torch.uint8}
+# Types that have the bytes of another one.
+OTHERS = {torch.uint8, *STORED}
+TORCH_DTYPES = {dtype_of(element): dtype for dtype, element in ELEMENTS.items() if dtype not in OTHERS}
 
 # The steps of the graphs that were compiled last, for reports and tests.
 compiled_steps = []
@@ -159,8 +162,7 @@ def _result_dtypes(outputs):
 
 
 def _restore(tensor, dtype):
-    """uint8 has the bytes of int8."""
-    return tensor.view(torch.uint8) if dtype == torch.uint8 else tensor
+    return tensor.view(dtype) if dtype in OTHERS else tensor
 
 
 class Inference:

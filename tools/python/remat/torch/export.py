@@ -12,6 +12,7 @@ from .joint import Program
 from .lower import describe_place, module_path
 from .placement import placement_of
 from .random import SEED
+from .storage import NARROW, UNSIGNED
 from .types import element_of
 
 
@@ -223,7 +224,11 @@ def export(model, args=(), kwargs=None, loss=None):
             updates[number] = of
         else:
             raise ExportError("the graph has the output %s, which is not supported" % desc)
-        result.unsigned = value.meta["val"].dtype == torch.uint8
+        dtype = value.meta["val"].dtype
+        if dtype in NARROW:
+            raise ExportError("result '%s' is of %s, which programs that are exported do not give; give its bytes, "
+                              "x.view(torch.uint8)" % (result.name, dtype))
+        result.unsigned = dtype == torch.uint8 or dtype in UNSIGNED
         result_names[number] = result.name
         results.append(result)
     layers = _layers(captured.graph_module)

@@ -20,6 +20,7 @@ from . import random, reductions, shapes, special, windows  # noqa: F401, rules
 from .complex import COMPLEX_RULES
 from .pointwise import FORMULAS, lower_pointwise
 from .rules import RULES
+from .storage import as_bytes, moves_only
 from .types import convert, element_of
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -160,7 +161,7 @@ class Lowering:
         """A tensor that the graph holds: a constant, or an argument if it is large."""
         # Its elements are wanted, also while PyTorch traces.
         with torch.utils._python_dispatch._disable_current_modes():
-            tensor = tensor.detach()
+            tensor = as_bytes(tensor.detach())
             elements = tensor.tolist() if tensor.numel() <= LARGEST_CONSTANT else None
         if elements is not None:
             return self.function.dense(elements, element_of(tensor.dtype)) if tensor.numel() else \
@@ -210,6 +211,9 @@ class Lowering:
             self.refuse("this form of it is not supported (%s): %s" % (form_of(node), error))
 
     def apply_rule(self, node):
+        why = moves_only(node)
+        if why:
+            self.refuse(why)
         name = node.target.overloadpacket.__name__
         overload = "%s.%s" % (name, node.target._overloadname)
         if name in COMPLEX_RULES and any(self.is_tensor(a) and self.dtype(a).is_complex for a in node.args):

@@ -6,11 +6,13 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import torch
 
 from ..errors import ExportError
+from .storage import NARROW, STORED, UNSIGNED, narrow, widen
 
 ELEMENTS = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.bool: "i1",
     torch.complex64: "complex<f32>", torch.complex128: "complex<f64>",
     torch.int8: "i8", torch.uint8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64",
+    **STORED,
 }
 WIDTH = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
 
@@ -37,6 +39,10 @@ def convert(body, a, source, target, discard=False):
     real numbers was given complex ones."""
     if source == target:
         return a
+    if source in NARROW:
+        return convert(body, widen(body, a, source), torch.float32, target, discard)
+    if target in NARROW:
+        return narrow(body, convert(body, a, source, torch.float32, discard), target)
     old, new = element_of(source), element_of(target)
     if source.is_complex or target.is_complex:
         return _convert_complex(body, a, source, target, discard)
@@ -46,15 +52,16 @@ def convert(body, a, source, target, discard=False):
         if WIDTH[old] == WIDTH[new]:  # f16 and bf16
             return body.cast("arith.truncf", body.cast("arith.extf", a, old, "f32"), "f32", new)
         return body.cast("arith.extf" if WIDTH[new] > WIDTH[old] else "arith.truncf", a, old, new)
-    unsigned = source in (torch.bool, torch.uint8)
+    unsigned = source in (torch.bool, torch.uint8) or source in UNSIGNED
     if is_float(target):
         return body.cast("arith.uitofp" if unsigned else "arith.sitofp", a, old, new)
     if is_float(source):
         # What a narrow type cannot hold loses its upper bits, as in PyTorch.
-        wide = {torch.uint8: "i64", torch.int8: "i32", torch.int16: "i32"}.get(target)
+        wide = {torch.uint8: "i64", torch.int8: "i32", torch.int16: "i32", torch.uint16: "i32",
+                torch.uint32: "i64"}.get(target)
         if wide:
             return body.cast("arith.trunci", body.cast("arith.fptosi", a, old, wide), wide, new)
-        return body.cast("arith.fptosi", a, old, new)
+        return body.cast("arith.fptoui" if target in UNSIGNED else "arith.fptosi", a, old, new)
     if int(old[1:]) == int(new[1:]):
         return a
     if int(new[1:]) > int(old[1:]):
