@@ -704,6 +704,11 @@ class ExactTest(unittest.TestCase):
         self.check(lambda x: torch.logcumsumexp(torch.stack([x, torch.tensor([-inf, -inf, inf, 1.0])]), 1),
                    torch.tensor([1.0, inf, inf, -inf]))
 
+    def test_variance_of_one_number(self):
+        for number in (2.0, float("inf"), float("nan")):
+            self.check(lambda x: (x.var(0, unbiased=False), x.std(), *torch.var_mean(x, correction=0)),
+                       torch.tensor(number))
+
     def test_windows_of_the_least_number(self):
         x = torch.randn(2, 3, 9, 9)
         x[0, 0, :4, :4] = x[1] = -float("inf")

@@ -323,18 +323,19 @@ def _variance(l, a, dims, correction, keep_shape, dtype, with_mean):
     kept = [i for i in range(value.rank) if i not in dims]
     shape = [value.shape[i] for i in kept]
 
-    def squares(b, x, m, acc):
+    def square(b, x, m):
         s = Scalars(b, inner)
         difference = s.sub(convert(b, x, source, inner), m)
-        return s.add(acc, s.mul(difference, difference))
+        return s.mul(difference, difference)
 
     if dims:
         squared = l.function.generic(
-            [(value, identity(value.rank)), (mean, reads)], shape, total.element, squares, loops=value.rank,
+            [(value, identity(value.rank)), (mean, reads)], shape, total.element,
+            lambda b, x, m, acc: Scalars(b, inner).add(acc, square(b, x, m)), loops=value.rank,
             reductions=set(dims), out_map=["d%d" % i for i in kept],
             init=l.function.constant(0, shape, total.element))
-    else:
-        squared = l.function.constant(0, shape, total.element)
+    else:  # It is 0, or NaN.
+        squared = l.function.generic([(value, []), (mean, [])], shape, total.element, square)
     variance = l.function.generic([(squared, identity(squared.rank))], shape, total.element,
                                   divide(max(count - correction, 0)))
     out = lambda v: l.convert(l.function.reshape(v, keep_shape), inner, dtype)
