@@ -16,7 +16,8 @@ from common import compare, needs_torch, rt, torch
 if torch is not None:
     import torch.nn as nn
     import torch.nn.functional as F
-    from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+    from torch.utils.checkpoint import (CheckpointPolicy, checkpoint, checkpoint_sequential,
+                                        create_selective_checkpoint_contexts)
 
     class Net(nn.Module):
         """Two layers and what a test does with them."""
@@ -434,6 +435,20 @@ class CheckpointTest(unittest.TestCase):
 
         step, = compare(self, Model(), (self.x,))
         self.assertGreater(step.plan.recomputed_tasks, 0)
+
+    def test_sequences(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.Sequential(*[nn.Sequential(nn.Linear(32, 32), nn.Tanh()) for _ in range(7)])
+
+            def forward(self, x):
+                return checkpoint_sequential(self.layers, 3, x, use_reentrant=False)
+
+        step, = compare(self, Model(), (self.x,))
+        again = [line for line in step.plan.text.splitlines() if " copy 1 " in line and "tanh" in line]
+        self.assertEqual(len(again), 2)  # What a segment gives is kept, and the last segment is no checkpoint.
+        self.assertIn("must_recompute", rt.export(Model(), (self.x,), loss=torch.sum).text)
 
     def test_reentrant_regions(self):
         """PyTorch's gradients, and a warning where it has gradients only by torch.compile."""

@@ -7,11 +7,13 @@ import torch
 
 from .backend import backend, compiled_steps
 from .export import export
+from .sequential import trace_sequences
 
 # Where the package is not installed, there is no entry point by which PyTorch would find the backend.
 if "remat" not in torch._dynamo.list_backends(exclude_tags=()):
     torch._dynamo.register_backend(backend, name="remat")
 
+trace_sequences()
 
 
 def __getattr__(name):
