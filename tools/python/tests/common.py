@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import copy
+import math
 import unittest
 
 try:
@@ -43,6 +44,7 @@ def worst_error(found, exact, share=1e-4):
         if reference is None or not reference.numel():
             continue
         difference = (found[name].double() - reference.double()).abs().max().item()
+        difference = math.inf if math.isnan(difference) else difference  # No comparison with NaN holds.
         worst = max(worst, (difference / max(reference.abs().max().item(), share * scale), name), key=lambda w: w[0])
     return worst
 
