@@ -531,6 +531,8 @@ static LogicalResult lowerBitcast(Operation *op, Lowering &lowering) {
   Type from = getElementTypeOrSelf(value.getType());
   Type result = lowering.getType(op->getResult(0));
   Type to = getElementTypeOrSelf(result);
+  if (value.getType() == result)
+    return lowering.set(op, value);
   if (isa<ComplexType>(from) || isa<ComplexType>(to))
     return op->emitOpError("is not supported for elements of type ")
            << (isa<ComplexType>(from) ? from : to);
