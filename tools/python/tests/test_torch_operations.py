@@ -704,6 +704,14 @@ class ExactTest(unittest.TestCase):
         self.check(lambda x: torch.logcumsumexp(torch.stack([x, torch.tensor([-inf, -inf, inf, 1.0])]), 1),
                    torch.tensor([1.0, inf, inf, -inf]))
 
+    def test_means_of_integers_are_rounded_down(self):
+        index = torch.tensor([[0, 0, 1], [1, 1, 1]])
+        for dtype in (torch.int64, torch.int8):
+            for include_self in (True, False):
+                self.check(lambda x: (x.scatter_reduce(1, index, x, "mean", include_self=include_self),
+                                      x.index_reduce(0, index[0, :2], x, "mean", include_self=include_self)),
+                           torch.tensor([[-5, 7, -2], [3, -8, 1]], dtype=dtype))
+
     def test_variance_of_one_number(self):
         for number in (2.0, float("inf"), float("nan")):
             self.check(lambda x: (x.var(0, unbiased=False), x.std(), *torch.var_mean(x, correction=0)),

@@ -8,7 +8,7 @@ import math
 import torch
 
 from ..mlir import broadcast_map, identity
-from .pointwise import Scalars
+from .pointwise import Scalars, floor_divide
 from .rules import rule
 from .shapes import check_addressed, wrap
 from .strides import inverse
@@ -331,7 +331,8 @@ def _scatter_reduce(l, node, a, dim, index, source, reduce, include_self=True):
         def divide(b, x, n):
             n = b.binary("arith.addi", n, b.constant(1, "i64"), "i64") if include_self else n
             n = b.op("arith.maxsi %s, %s : i64" % (n, b.constant(1, "i64")))
-            return Scalars(b, inner).div(x, convert(b, n, torch.int64, inner))
+            s, n = Scalars(b, inner), convert(b, n, torch.int64, inner)
+            return s.div(x, n) if s.floats else floor_divide(s, x, n)
 
         mean = f.generic([(total, identity(len(shape))), (counts, identity(len(shape)))], shape, element, divide)
         return l.convert(mean, inner, dtype)

@@ -180,7 +180,8 @@ def _fma(s, a, b, c):
     return s.add(s.mul(a, b), c)
 
 
-def _floor_div(s, a, b):
+def floor_divide(s, a, b):
+    """The quotient, rounded down."""
     if not s.floats:
         quotient, remainder = s.divide(a, b)
         if s.unsigned:
@@ -212,7 +213,7 @@ def _trunc_div(s, a, b):
     return s.op("math.trunc", s.div(a, b)) if s.floats else s.div(a, b)
 
 
-formula("div_floor", "floor_divide")(_floor_div)
+formula("div_floor", "floor_divide")(floor_divide)
 
 
 @formula("reciprocal", kind=INT_TO_FLOAT)
