@@ -3,6 +3,8 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+from fuzz_torch_layers import LAYERS
+
 VIEWS = """
 {a}.transpose({i}, {j})
 {a}.t()
@@ -445,4 +447,4 @@ torch.clone({a}).fill_diagonal_({n})
 
 LINES = {name: [line for line in text.splitlines() if line] for name, text in (
     ("views", VIEWS), ("writes", WRITES), ("elements", ELEMENTS), ("reductions", REDUCTIONS), ("places", PLACES),
-    ("products", PRODUCTS))}
+    ("products", PRODUCTS), ("layers", LAYERS))}

@@ -9,6 +9,7 @@ import torch
 
 from ..cephes import I0E_FAR, I0E_NEAR, I1E_FAR, I1E_NEAR, hurwitz_zeta
 from .bessel import bessel_functions, in_double
+from .incomplete_gamma import incomplete_gamma
 
 
 def _in(least):
@@ -157,6 +158,7 @@ def special_functions():
     found = {getattr(aten, "special_" + name).n_scalar: _polynomial(*formulas)
              for name, formulas in _polynomials().items()}
     found.update(bessel_functions())
+    found.update(incomplete_gamma())
     found.update({aten.special_modified_bessel_i0.default: _i0, aten.special_modified_bessel_i1.default: _i1})
     found.update({prims.bessel_i0.default: _i0, prims.bessel_i0e.default: _i0e,
                   prims.bessel_i1.default: _i1, prims.bessel_i1e.default: _i1e, prims.zeta.default: _zeta,
