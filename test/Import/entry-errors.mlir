@@ -22,6 +22,21 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// expected-error @+1 {{elements without bits are not supported: 'tensor<4xi0>'}}
+func.func @main(%x: tensor<4xi0>) -> tensor<4xi0> {
+  return %x : tensor<4xi0>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xi8>) -> tensor<4xi8> {
+  // expected-error @+1 {{elements without bits are not supported: 'tensor<4xi0>'}}
+  %0 = arith.trunci %x : tensor<4xi8> to tensor<4xi0>
+  return %x : tensor<4xi8>
+}
+
+// -----
+
 // expected-error @+1 {{argument 0 of 'main' has type 'f32', expected a tensor}}
 func.func @main(%x: f32) {
   return

@@ -23,7 +23,14 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
+static bool hasNoBits(Type type) {
+  auto tensor = dyn_cast<TensorType>(type);
+  return tensor && tensor.getElementType().isInteger(0);
+}
+
 static LogicalResult checkType(Location loc, Type type) {
+  if (hasNoBits(type))
+    return emitError(loc, "elements without bits are not supported: ") << type;
   if (isa<BaseMemRefType, UnrankedTensorType>(type))
     return emitError(loc, "expected tensors of static shape, got ") << type;
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -56,7 +63,8 @@ static LogicalResult checkFunction(func::FuncOp function) {
     }
     // Whether shapes are static is seen once loops are unrolled.
     for (Type type : op->getResultTypes())
-      if (!isa<RankedTensorType>(type) && failed(checkType(op->getLoc(), type)))
+      if ((!isa<RankedTensorType>(type) || hasNoBits(type)) &&
+          failed(checkType(op->getLoc(), type)))
         return WalkResult::interrupt();
     return WalkResult::advance();
   });

@@ -156,7 +156,7 @@ func.func @conv_groups(%x: tensor<8x4x16x16xf32>, %w: tensor<3x2x3x3xf32>) {
 // -----
 
 func.func @conv_dynamic(%x: tensor<?x3x16x16xf32>, %w: tensor<4x3x3x3xf32>) {
-  // expected-error @+1 {{needs static shapes, got 'tensor<?x3x16x16xf32>'}}
+  // expected-error @+1 {{needs numbers and static shapes, got 'tensor<?x3x16x16xf32>'}}
   %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
       padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
       filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}

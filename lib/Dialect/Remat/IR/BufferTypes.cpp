@@ -31,7 +31,7 @@ bool remat::isBufferType(Type type) {
   // LLVM pads others, so that elements would be further apart.
   if (!element.isIndex()) {
     unsigned width = element.getIntOrFloatBitWidth();
-    if (isa<FloatTF32Type>(element) ||
+    if (isa<FloatTF32Type>(element) || width == 0 ||
         (width > 8 && (!llvm::isPowerOf2_32(width) || width > 128)))
       return false;
   }

@@ -240,7 +240,7 @@ LogicalResult ConvOp::verify() {
   for (RankedTensorType type :
        {getInputType(), getFilterType(), getOutputType()})
     if (!isBufferType(type))
-      return emitOpError("needs static shapes, got ") << type;
+      return emitOpError("needs numbers and static shapes, got ") << type;
   if (failed(verifyConvLayout(*this, "input_layout", getInputLayout(),
                               getInputType())) ||
       failed(verifyConvLayout(*this, "filter_layout", getFilterLayout(),
