@@ -477,8 +477,8 @@ GraphPlanner::planSmallest(unsigned way) {
 //===----------------------------------------------------------------------===//
 
 llvm::Expected<std::string>
-GraphPlanner::explainSmallest(const planning::PackedPlan &smallest) {
-  llvm::Expected<Outcome> outcome = tryOut(smallest.plan, allPackingWork);
+GraphPlanner::explainSmallest(const planning::Plan &smallest) {
+  llvm::Expected<Outcome> outcome = tryOut(smallest, allPackingWork);
   if (!outcome)
     return outcome.takeError();
   std::string evidence = describePeak(*outcome->graph, graph);

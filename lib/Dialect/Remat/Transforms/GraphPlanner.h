@@ -66,6 +66,10 @@ public:
   /// Lets `plan`, which may have been packed for a part of the effort, be
   /// packed for as much work as what compiles it.
   llvm::Error settle(GraphPlan &plan);
+  /// What is live at the peak of a plan that has a larger arena than wanted.
+  llvm::Expected<std::string> explain(const GraphPlan &plan) {
+    return explainSmallest(plan.solution.plan);
+  }
   const GraphProblem &getProblem() const { return graphProblem; }
 
   /// Whether there is no time for another plan.
@@ -112,9 +116,12 @@ private:
   llvm::Expected<planning::PackedPlan> pack(const planning::Plan &plan,
                                             bool thorough) override;
   llvm::Expected<std::string>
-  explainSmallest(const planning::PackedPlan &smallest) override;
+  explainSmallest(const planning::PackedPlan &smallest) override {
+    return explainSmallest(smallest.plan);
+  }
   double getGap() const override { return options.solver.gap; }
 
+  llvm::Expected<std::string> explainSmallest(const planning::Plan &plan);
   double getSeconds() const;
   double getSecondsLeft() const;
   planning::SolverOptions getSolverOptions(double share = 1) const;

@@ -78,6 +78,13 @@ struct AlternativeTuning {
   static constexpr double leastGain = 0.02;
 };
 
+/// The smallest plan, packed for all work (Variants.cpp).
+struct SettlingTuning {
+  /// The least part of the smallest arena that a search knows which more work
+  /// may pack its plan into. Below, another search would be for nothing.
+  static constexpr double leastShare = 0.9;
+};
+
 /// Plans from checkpoints of stages beside others (Variants.cpp).
 struct StagesTuning {
   /// How much of the time without recomputation others' plans take in addition,

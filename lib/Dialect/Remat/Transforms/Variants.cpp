@@ -178,6 +178,49 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
   if (budget.kind == BudgetRequest::Kind::Percent)
     budget = {BudgetRequest::Kind::Bytes,
               budget.resolve(front().getSaveAllPeak())};
+  llvm::Expected<Chosen> found = search(budget, seconds);
+  if (found || getSecondsLeft() || isInterrupted() ||
+      budget.kind != BudgetRequest::Kind::Bytes ||
+      !found.errorIsA<planning::InfeasibleBudgetError>())
+    return found;
+  return takeSettled(budget.bytes, found.takeError());
+}
+
+/// The smallest plan as it is once packed for all work, where that may fit
+/// `bytes`, which no search found a plan for.
+llvm::Expected<Chosen> Variants::takeSettled(int64_t bytes, llvm::Error none) {
+  int64_t known = 0;
+  std::string evidence;
+  llvm::handleAllErrors(std::move(none),
+                        [&](const planning::InfeasibleBudgetError &error) {
+                          known = error.getSmallestFeasible();
+                          evidence = error.getEvidence();
+                        });
+  if (double(bytes) >= SettlingTuning::leastShare * double(known)) {
+    llvm::Expected<Chosen> smallest =
+        search({BudgetRequest::Kind::Smallest}, std::nullopt);
+    if (!smallest)
+      return smallest;
+    GraphPlan &plan = smallest->plan;
+    if (plan.arenaBytes <= bytes) {
+      plan.budget = bytes;
+      return smallest;
+    }
+    if (plan.arenaBytes < known) {
+      known = plan.arenaBytes;
+      if (llvm::Error error =
+              smallest->planner->explain(plan).moveInto(evidence))
+        return std::move(error);
+    }
+  }
+  return llvm::make_error<planning::InfeasibleBudgetError>(bytes, known,
+                                                           evidence);
+}
+
+/// The best plan of all variants, whose arena may become smaller than that of
+/// the smallest one known when it is packed for all work in the end.
+llvm::Expected<Chosen> Variants::search(BudgetRequest budget,
+                                        std::optional<double> seconds) {
   bool isSmallest = budget.kind == BudgetRequest::Kind::Smallest;
   std::vector<Found> found;
   bool isCutShort = false;
@@ -221,6 +264,8 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
     GraphPlanner &planner = *best->variant->planner;
     if (llvm::Error error = planner.settle(best->plan))
       return std::move(error);
+    if (isSmallest)
+      best->plan.budget = best->plan.arenaBytes;
     return Chosen{std::move(best->plan), &planner};
   }
   if (isInterrupted())

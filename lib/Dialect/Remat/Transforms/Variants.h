@@ -90,6 +90,9 @@ private:
   void add(const PlanOptions &planOptions, Freedoms freedoms,
            bool byStages = false);
   void addStages(bool mayPack);
+  llvm::Expected<Chosen> search(planning::BudgetRequest budget,
+                                std::optional<double> seconds);
+  llvm::Expected<Chosen> takeSettled(int64_t bytes, llvm::Error none);
   GraphPlanner &front() const { return *variants.front().planner; }
   static bool isWorthwhile(const Variant &variant, llvm::ArrayRef<Found> found);
 
