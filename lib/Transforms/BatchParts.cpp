@@ -50,6 +50,14 @@ remat::findBatchFunction(ModuleOp module, StringRef name, int64_t parts) {
   if (parts < 1)
     return function.emitOpError("cannot run for ")
            << parts << " parts of a batch, expected 1 or more";
+  for (auto [number, type] : llvm::enumerate(function.getArgumentTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return function.emitOpError("argument #")
+             << number << " has type " << type
+             << ", expected a tensor of static shape to run for parts of a "
+                "batch";
+  }
   return function;
 }
 
