@@ -148,6 +148,22 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
 // Reshapes
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` reads the index of a loop that is split where the groups of
+/// dimensions of a tensor with this map become several each.
+static bool readsSplitIndex(linalg::GenericOp op, AffineMap map,
+                            ArrayRef<ReassociationIndices> groups) {
+  llvm::SmallBitVector isRead(op.getNumLoops());
+  for (auto index : op.getBody()->getOps<linalg::IndexOp>())
+    isRead.set(index.getDim());
+  for (auto [result, group] : llvm::zip_equal(map.getResults(), groups)) {
+    auto dim = dyn_cast<AffineDimExpr>(result);
+    if (group.size() > 1 && isRead.any() &&
+        (!dim || isRead.test(dim.getPosition())))
+      return true;
+  }
+  return false;
+}
+
 /// The reshape between a producer and a consumer that would fuse without it.
 static bool shouldMoveReshape(OpOperand *operand, bool keepNarrow) {
   // The operand of a consumer that reads a collapse, or of an expand.
@@ -160,9 +176,20 @@ static bool shouldMoveReshape(OpOperand *operand, bool keepNarrow) {
     return false;
   auto producer = reshape->getOperand(0).getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(*reshape->user_begin());
-  // Index computations would have to be split or joined as well.
-  if (!producer || !consumer || !producer->hasOneUse() ||
-      producer.hasIndexSemantics() || consumer.hasIndexSemantics())
+  if (!producer || !consumer || !producer->hasOneUse())
+    return false;
+  // Computations of an index would have to be split or joined as well.
+  auto collapse = dyn_cast<tensor::CollapseShapeOp>(reshape);
+  if (collapse
+          ? readsSplitIndex(
+                consumer,
+                consumer.getMatchingIndexingMap(&*reshape->use_begin()),
+                collapse.getReassociationIndices())
+          : readsSplitIndex(
+                producer,
+                producer.getIndexingMapMatchingResult(
+                    cast<OpResult>(reshape->getOperand(0))),
+                cast<tensor::ExpandShapeOp>(reshape).getReassociationIndices()))
     return false;
   return shouldFuse(producer, reshape->getResult(0), consumer, keepNarrow);
 }

@@ -135,6 +135,70 @@ func.func @reshape(%x: tensor<4x8xf32>) -> tensor<2x2x8xf32> {
   return %log : tensor<2x2x8xf32>
 }
 
+// The columns whose numbers the producer reads stay what they are, as in the
+// gradient of a loss of sequences.
+// CHECK-LABEL: @reshape_of_rows_with_indices
+// CHECK: %[[P:.*]] = tensor.expand_shape %arg0 {{.*}} into tensor<2x2xi64>
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[P]], %arg1 : tensor<2x2xi64>, tensor<2x2x8xf32>)
+// CHECK: linalg.index 2
+// CHECK: arith.subf
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[R]] : tensor<2x2x8xf32>
+func.func @reshape_of_rows_with_indices(%p: tensor<4xi64>, %x: tensor<2x2x8xf32>) -> tensor<2x2x8xf32> {
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %e3 = tensor.empty() : tensor<2x2x8xf32>
+  %hot = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<4xi64>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %j : index to i64
+    %is = arith.cmpi eq, %in, %k : i64
+    %0 = arith.select %is, %one, %zero : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  %wide = tensor.expand_shape %hot [[0, 1], [2]] output_shape [2, 2, 8]
+      : tensor<4x8xf32> into tensor<2x2x8xf32>
+  %r = linalg.generic {indexing_maps = [#id3, #id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%wide, %x : tensor<2x2x8xf32>, tensor<2x2x8xf32>) outs(%e3 : tensor<2x2x8xf32>) {
+  ^bb0(%in: f32, %y: f32, %out: f32):
+    %0 = arith.subf %in, %y : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x2x8xf32>
+  return %r : tensor<2x2x8xf32>
+}
+
+// Here the reshape splits what is numbered.
+// CHECK-LABEL: @reshape_of_indices
+// CHECK: linalg.generic
+// CHECK: linalg.index 1
+// CHECK: tensor.expand_shape
+// CHECK: linalg.generic
+// CHECK: math.log
+func.func @reshape_of_indices(%x: tensor<4x8xf32>) -> tensor<4x2x4xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %e3 = tensor.empty() : tensor<4x2x4xf32>
+  %far = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %j : index to i64
+    %f = arith.sitofp %k : i64 to f32
+    %0 = arith.addf %in, %f : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  %wide = tensor.expand_shape %far [[0], [1, 2]] output_shape [4, 2, 4]
+      : tensor<4x8xf32> into tensor<4x2x4xf32>
+  %log = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%wide : tensor<4x2x4xf32>) outs(%e3 : tensor<4x2x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.log %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x2x4xf32>
+  return %log : tensor<4x2x4xf32>
+}
+
 // What a reshape is moved across is made anew, and of the same phase: the
 // operation that reads it, and the reshape of what that makes.
 // CHECK-LABEL: @reshape_of_backward
