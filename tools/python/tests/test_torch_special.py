@@ -113,6 +113,18 @@ class SpecialTest(unittest.TestCase):
             self.check(getattr(torch.special, name), torch.tensor([inf]))
         self.check(torch.special.bessel_j0, torch.arange(4))
 
+    def test_sizes(self):
+        """Whose squares are too large or too small, and of what is not finite."""
+        numbers = [0.0, -0.0, 1.0, -3.0, 1e30, 2e30, -1e-30, 3e-30, 1e-44, inf, -inf, nan]
+        for dtype in (torch.float32, torch.float64):
+            x = torch.tensor(numbers, dtype=dtype)
+            pairs = torch.cartesian_prod(x, x)
+            torch._dynamo.reset()
+            found = torch.compile(torch.hypot, backend="remat")(*pairs.unbind(1))
+            torch.testing.assert_close(found, torch.hypot(*pairs.unbind(1)), rtol=1e-6, atol=0, equal_nan=True)
+            z = torch.view_as_complex(pairs)
+            self.check(torch.abs, z[(z.real.abs() < 1e10) | (z.imag.isinf())])
+
     def test_incomplete_gamma_functions(self):
         """On both sides of where the formulas change, and of what is not finite or 0. From 1e4 on, PyTorch has fewer
         digits."""

@@ -122,7 +122,19 @@ def _neg_view(l, node, a):
 
 @complex_rule("abs")
 def _abs(l, node, a):
-    return take_part(l, l.value(a), "complex.abs")
+    """It is infinite where one part is, also if the other one is NaN."""
+    value = l.value(a)
+    real, element = value.element[len("complex<"):-1], value.element
+
+    def body(b, x):
+        size = b.op("complex.abs %s : %s" % (x, element))
+        infinity = b.constant(math.inf, real)
+        for name in ("complex.re", "complex.im"):
+            part = b.unary("math.absf", b.op("%s %s : %s" % (name, x, element)), real)
+            size = b.select(b.compare("oeq", part, infinity, real), infinity, size, real)
+        return size
+
+    return l.function.generic([(value, identity(value.rank))], value.shape, real, body)
 
 
 @rule("angle")

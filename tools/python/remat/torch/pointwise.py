@@ -410,7 +410,15 @@ def _copysign(s, a, b):
 
 @formula("hypot")
 def _hypot(s, a, b):
-    return s.op("math.sqrt", s.add(s.mul(a, a), s.mul(b, b)))
+    """Of the quotient of both, as squares of large and small numbers do not exist. With an infinite one it is infinite."""
+    a, b, infinity = s.op("math.absf", a), s.op("math.absf", b), s.const(math.inf)
+    size = s.maximum(a, b)
+    ratio = s.div(s.minimum(a, b), size)
+    value = s.mul(size, s.op("math.sqrt", s.add(s.mul(ratio, ratio), s.const(1.0))))
+    value = s.select(s.compare("eq", size, s.const(0.0)), size, value)
+    for part in (a, b):
+        value = s.select(s.compare("eq", part, infinity), infinity, value)
+    return value
 
 
 def _logic(name, op):
