@@ -5,9 +5,10 @@
 Options that only say how to plan give the same bits as no plan at all. Other options give the same bits under each
 budget and number of threads, and about what the program gives without them. Peaks are what was planned, and no more
 than the budget, also when that is the smallest one or a few bytes more. The same options give the same placed step
-again, whatever the number of threads that search. Updates of optimizers are those of their definitions, and parts of
-a batch give the mean of what each gives alone."""
+again, whatever the number of threads that search, and the smallest step is that of a budget of its bytes. Updates of
+optimizers are those of their definitions, and parts of a batch give the mean of what each gives alone."""
 
+import json
 import os
 import random
 import shutil
@@ -21,7 +22,8 @@ from programs import LEGAL_REFUSALS, PLANNERS, POLICIES, Failure, Trial, report
 # What a combination may ask for and not get, by its message.
 REFUSALS = ("links to cut, expected", "policies are about no operation", "has no place between two operations",
             "excludes", "bytes on the host, and the host budget is", "codec of functions, whose types would",
-            "no loop around both", "returns no gradient, expected", "cannot be narrowed", "has no effect with", "is out-of-bounds: 0 >= 0")
+            "no loop around both", "returns no gradient, expected", "cannot be narrowed", " of the batch",
+            "the number of parts", "row by row", "once for each part", "has no effect with", "is out-of-bounds: 0 >= 0")
 CODECS = ["bf16", "int8", "fp8", "int4"]
 CPUS = ["x86-64", "haswell"]
 
@@ -61,6 +63,8 @@ def draw_graph_flags(draw):
         ["--unroll-limit=0", "--unroll-limit=1"],
         ["--early-stop=false", "--early-stop=true"],
         ["--mcpu=" + cpu for cpu in CPUS],
+        ["--split-batch=2", "--split-batch=3"],
+        ["--checkpoint-segments=2"],
     ], 4)
 
 
@@ -70,7 +74,7 @@ def draw_lossy_flags(draw):
     return some(draw, [
         ["--compress=" + codecs],
         ["--narrow=bf16", "--narrow=f16"],
-        ["--fold-layers=auto"], ["--slice-rows=auto"], ["--keep-repeated=auto"],
+        ["--fold-layers=auto"], ["--slice-rows=auto"], ["--keep-repeated=auto"], ["--split-batch=auto"],
         ["--link-bandwidth=1GB/s"],
     ], 3)
 
@@ -104,21 +108,34 @@ class Combination(Trial):
         kinds = ["100%", "90%", "70%", "33.3%", "min", str(least + draw.choice([0, 1, 63, 64, 1000]))]
         return "--budget=" + ",".join(draw.sample(kinds, 3))
 
+    def place(self, flags):
+        """A placed step, and what is reported of it; None where it is refused."""
+        command = ["remat-compile", "model.mlir", "--emit=placed", "-o", "placed.mlir", "--json=placed.json",
+                   "--effort=0.02", "--cotangents", "--threads=1"] + flags
+        outcome = run([self.options.tools + "/" + command[0]] + command[1:], self.options.timeout, self.folder)
+        if outcome.problem:
+            raise Failure("crash", f"placed: {outcome.problem}", " ".join(command))
+        if outcome.status:
+            return None
+        with open(self.folder + "/placed.mlir", encoding="utf-8") as file, \
+                open(self.folder + "/placed.json", encoding="utf-8") as report:
+            return file.read(), json.load(report), " ".join(command)
+
     def check_twice(self, flags):
-        """A step is placed in the same way by any number of threads."""
-        texts = []
-        for threads in (1, 4):
-            command = ["remat-compile", "model.mlir", "--emit=placed", "-o", "placed.mlir", "--effort=0.02",
-                       "--cotangents", "--threads=1", f"--search-threads={threads}"] + flags
-            outcome = run([self.options.tools + "/" + command[0]] + command[1:], self.options.timeout, self.folder)
-            if outcome.problem:
-                raise Failure("crash", f"placed: {outcome.problem}", " ".join(command))
-            if outcome.status:
-                return
-            with open(self.folder + "/placed.mlir", encoding="utf-8") as file:
-                texts.append(file.read())
-        if texts[0] != texts[1]:
-            raise Failure("again", "placed in two ways", " ".join(command))
+        """A step is placed in the same way by any number of threads, and again within the bytes that it took."""
+        one = self.place(flags + ["--search-threads=1"])
+        if one is None:
+            return
+        two = self.place(flags + ["--search-threads=4"])
+        if two is None or one[0] != two[0]:
+            raise Failure("again", "placed in two ways", one[2])
+        if "--budget=min" not in flags:
+            return
+        within = self.place([flag for flag in flags if flag != "--budget=min"] +
+                            [f"--budget={one[1]['arena_bytes']}"])
+        if within is None or within[0] != one[0]:
+            raise Failure("smallest", f"the smallest plan, of {one[1]['arena_bytes']} bytes, is not the one of these: "
+                          + ("none" if within is None else f"{within[1]['arena_bytes']} bytes"), one[2])
 
     def check(self):
         draw = random.Random(self.program.seed + 3)
