@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import contextlib
 import ctypes
+import functools
 import mmap
 import threading
 import weakref
@@ -22,6 +23,12 @@ LARGE = 4 << 20
 SMALL = 64 << 10
 
 
+@functools.lru_cache
+def _c_library():
+    """Each has classes of its own, which take long to make."""
+    return ctypes.CDLL(None)
+
+
 def advise_large_pages(tensor):
     """Asks the system for large pages in the memory of a tensor of the CPU: a fault for each small one takes a tenth of
     the time of some steps. It is only advice, and pages that are partly outside of the tensor stay small."""
@@ -30,7 +37,7 @@ def advise_large_pages(tensor):
         return
     begin = -(-tensor.data_ptr() // mmap.PAGESIZE) * mmap.PAGESIZE
     end = (tensor.data_ptr() + size) // mmap.PAGESIZE * mmap.PAGESIZE
-    ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_HUGEPAGE)
+    _c_library().madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_HUGEPAGE)
 
 
 class SpareMemory:
