@@ -23,7 +23,8 @@ from programs import LEGAL_REFUSALS, PLANNERS, POLICIES, Failure, Trial, report
 REFUSALS = ("links to cut, expected", "policies are about no operation", "has no place between two operations",
             "excludes", "bytes on the host, and the host budget is", "codec of functions, whose types would",
             "no loop around both", "returns no gradient, expected", "cannot be narrowed", " of the batch",
-            "the number of parts", "row by row", "once for each part", "has no effect with", "is out-of-bounds: 0 >= 0")
+            "the number of parts", "row by row", "once for each part", "no argument to split into parts",
+            "has no effect with", "is out-of-bounds: 0 >= 0")
 CODECS = ["bf16", "int8", "fp8", "int4"]
 CPUS = ["x86-64", "haswell"]
 
