@@ -112,6 +112,18 @@ class MemoryTest(unittest.TestCase):
         del view
         self.assertEqual(spare.get(6 * mebibyte).data_ptr(), address)
 
+    def test_loss_of_sequences(self):
+        """Of logits in bf16, as language models have it: nothing as large as they are is in f32."""
+        model = nn.Sequential(nn.Embedding(4096, 16), nn.Linear(16, 4096, bias=False)).bfloat16()
+
+        def run(tokens):
+            labels = nn.functional.pad(tokens, (0, 1), value=-100)[..., 1:].contiguous()
+            return nn.functional.cross_entropy(model(tokens).float().view(-1, 4096), labels.view(-1))
+
+        torch.compile(run, backend="remat", dynamic=False)(torch.randint(4096, (2, 32))).backward()
+        step, = rt.compiled_steps
+        self.assertLess(step.memory["planned"], 2 * (64 * 4096 * 2) + 16384)
+
     def test_small_gradients_are_there_before_the_call(self):
         """Memory for the others is asked for while the step runs."""
         model = nn.Sequential(nn.Linear(256, 256), nn.LayerNorm(256), nn.Sigmoid(), nn.Linear(256, 8))
