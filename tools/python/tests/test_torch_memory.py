@@ -124,6 +124,19 @@ class MemoryTest(unittest.TestCase):
         step, = rt.compiled_steps
         self.assertLess(step.memory["planned"], 2 * (64 * 4096 * 2) + 16384)
 
+    def test_gradient_of_windows_that_are_apart(self):
+        """It has nothing to add up, and so is nowhere in f32. It has PyTorch's bits."""
+        x = torch.randn(2, 8, 64, 64, dtype=torch.bfloat16, requires_grad=True)
+        for kernel, stride in ((2, 2), (3, 4)):
+            run = lambda x: nn.functional.max_pool2d(x, kernel, stride) * 3
+            gradients = []
+            for function in (run, torch.compile(run, backend="remat", dynamic=False)):
+                x.grad = None
+                function(x).float().square().sum().backward()
+                gradients.append(x.grad)
+            self.assertTrue(torch.equal(*gradients))
+            self.assertLess(rt.compiled_steps[-1].memory["planned"], 2 * x.numel())
+
     def test_small_gradients_are_there_before_the_call(self):
         """Memory for the others is asked for while the step runs."""
         model = nn.Sequential(nn.Linear(256, 256), nn.LayerNorm(256), nn.Sigmoid(), nn.Linear(256, 8))

@@ -33,6 +33,10 @@ class Window:
         self.high = [max((o - 1) * s + d * (k - 1) + 1 - e - p, 0) for o, s, d, k, e, p in zip(
             self.outputs, self.stride, self.dilation, self.kernel, self.extents, self.low)]
 
+    def are_apart(self):
+        """Whether no element is in two windows."""
+        return all(s > d * (k - 1) for s, d, k in zip(self.stride, self.dilation, self.kernel))
+
 
 class Places:
     """Where the greatest elements of windows are: their numbers in their windows, in the smallest integers that hold
@@ -167,9 +171,11 @@ def _find_places(l, indices, window):
 def _max_pool_backward(l, node, grad, a, kernel, stride, padding, dilation, ceil_mode, indices):
     spatial = 2 if "2d" in node.target.overloadpacket.__name__ else 3
     shape, dtype = l.result()
-    f, inner = l.function, working(dtype)
-    grad, lead = l.converted(grad, inner), shape[:-spatial]
-    w = Window(shape, grad.shape, spatial, kernel, list(stride), padding, dilation)
+    f, lead = l.function, shape[:-spatial]
+    w = Window(shape, l.value(grad).shape, spatial, kernel, list(stride), padding, dilation)
+    # Where no windows overlap, nothing is added up.
+    inner = dtype if w.are_apart() else working(dtype)
+    grad = l.converted(grad, inner)
     places = _find_places(l, indices, w)
     if places:
 
