@@ -301,7 +301,8 @@ llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget) {
   askedToFit = std::move(asked);
   if (!least)
     return least;
-  return isFaster(*least, *found) ? std::move(least) : std::move(found);
+  // Of plans that take the same time, the one for the smallest moves more.
+  return least->time < found->time ? std::move(least) : std::move(found);
 }
 
 /// The plan for a budget of the smallest arena, which is searched for once.
