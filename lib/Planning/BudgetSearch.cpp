@@ -269,7 +269,6 @@ llvm::Error BudgetSearch::search(int64_t budget, Effort effort) {
 /// The plans of the whole list are the same for all budgets, and one for the
 /// smallest of them is found at any other.
 llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget) {
-  isTight = false;
   if (!briefFirst)
     return planWithin(budget, 0);
   llvm::Expected<Prefix> made = reach(std::numeric_limits<int64_t>::max());
@@ -286,34 +285,7 @@ llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget) {
   // What has a smaller arena than all of the list would not count.
   if (part == Part::Complete && getSmallest().arenaBytes > budget)
     return explainInfeasible(budget);
-  smallest = getSmallest().arenaBytes;
-  isTight = part == Part::Complete &&
-            double(budget) <= smallBudgetRatio * double(smallest);
-  if (isTight && budget == smallest)
-    return planWithinSmallest(made->size);
-  llvm::Expected<PackedPlan> found = planWithin(budget, made->size);
-  if (!found || !isTight || client.isOver())
-    return found;
-  // Descents for a budget hang on luck, and those for the smallest may have
-  // more of it. What they ask for says nothing of this budget.
-  std::vector<std::optional<int64_t>> asked = askedToFit;
-  llvm::Expected<PackedPlan> least = planWithinSmallest(made->size);
-  askedToFit = std::move(asked);
-  if (!least)
-    return least;
-  // Of plans that take the same time, the one for the smallest moves more.
-  return least->time < found->time ? std::move(least) : std::move(found);
-}
-
-/// The plan for a budget of the smallest arena, which is searched for once.
-llvm::Expected<PackedPlan> BudgetSearch::planWithinSmallest(size_t sizeOfList) {
-  if (withinSmallest)
-    return *withinSmallest;
-  llvm::Expected<PackedPlan> found =
-      planWithin(getSmallest().arenaBytes, sizeOfList);
-  if (found && !client.isOver())
-    withinSmallest = *found;
-  return found;
+  return planWithin(budget, made->size);
 }
 
 llvm::Error BudgetSearch::explainInfeasible(int64_t budget) {
@@ -400,8 +372,8 @@ llvm::Expected<PackedPlan> BudgetSearch::planSmallest() {
   llvm::Expected<Prefix> all = reach(0);
   if (!all)
     return all.takeError();
-  isTight = true;
-  llvm::Expected<PackedPlan> found = planWithinSmallest(all->size);
+  llvm::Expected<PackedPlan> found =
+      planWithin(getSmallest().arenaBytes, all->size);
   if (found || briefFirst || !found.errorIsA<InfeasibleBudgetError>())
     return found;
   // The planner does not find what the heuristics do.

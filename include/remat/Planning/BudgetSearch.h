@@ -83,9 +83,7 @@ public:
   /// plan is taken as the answer, whatever it finds for other budgets. That
   /// suits algorithms that find the same plan for any effort.
   /// A budget of at most `smallBudgetRatio` times the smallest arena that is
-  /// known at once is a small one: all of the list is made for it. If it is at
-  /// most as many times the smallest arena of the list, the plan for that one
-  /// counts as well: such a budget has no slower plan than the smallest.
+  /// known at once is a small one: all of the list is made for it.
   BudgetSearch(BudgetClient &client, bool briefFirst,
                double smallBudgetRatio = 1)
       : client(client), briefFirst(briefFirst),
@@ -103,9 +101,6 @@ public:
   /// once more, whatever the client lets the planner spend now. To be called
   /// after `planWithin` or `planSmallest`.
   PackedPlan improve(int64_t budget, PackedPlan best);
-
-  /// Whether the last budget was close to the smallest arena known.
-  bool wasTight() const { return isTight; }
 
   /// The smallest arena known: that of the smallest plan of the list.
   llvm::Expected<int64_t> findSmallestArena();
@@ -155,7 +150,6 @@ private:
     bool found = false;
   };
   llvm::Expected<PackedPlan> planWithin(int64_t budget, size_t leastPrefix);
-  llvm::Expected<PackedPlan> planWithinSmallest(size_t sizeOfList);
   llvm::Error explainInfeasible(int64_t budget);
   llvm::Expected<Prefix> reach(int64_t arenaBytes);
   llvm::Error extendList();
@@ -174,9 +168,6 @@ private:
   /// The time of the fastest plan of the list that fits, where all of the list
   /// is made before the search.
   std::optional<int64_t> timeOfList;
-  /// The plan for a budget of the smallest arena, once it was searched for.
-  std::optional<PackedPlan> withinSmallest;
-  bool isTight = false;
   /// Of each way: what was asked for last that led to a plan that fits.
   std::vector<std::optional<int64_t>> askedToFit;
 

@@ -9,11 +9,128 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BudgetSearchFakes.h"
+#include "remat/Planning/BudgetSearch.h"
+
 #include "Problems.h"
 #include "gtest/gtest.h"
 
+#include <functional>
+
 using namespace remat::planning;
+
+namespace {
+
+/// A plan as the fakes see it: what the planner says of it, and the arena that
+/// the packer makes of it.
+struct FakePlan {
+  int64_t peak = 0, arena = 0, time = 0;
+  bool optimal = false;
+  /// By how much the arena becomes smaller where it is packed thoroughly.
+  int64_t spared = 0;
+};
+
+/// The planner's answer to a number of bytes and a share of effort; none if it
+/// finds no plan.
+using FakePlanner =
+    std::function<std::optional<FakePlan>(int64_t bytes, double share)>;
+
+struct FakeWay {
+  int64_t elsewhere = 0;
+  FakePlanner plan;
+  /// The plan with the smallest peak: slow, unless a test says otherwise.
+  FakePlan smallest = {1, 1, 1000000};
+};
+
+class FakeClient : public BudgetClient {
+public:
+  explicit FakeClient(std::vector<FakeWay> ways) : ways(std::move(ways)) {}
+
+  /// What was asked, such as "0: 100 brief", with the time of the plan to
+  /// start from if there was one.
+  std::vector<std::string> log;
+  unsigned numThorough = 0;
+
+  /// The log without what is asked for the list of plans.
+  std::vector<std::string> getSearchLog() const {
+    std::vector<std::string> searches;
+    for (const std::string &entry : log)
+      if (entry.find("smallest") == std::string::npos &&
+          entry.find("for the list") == std::string::npos)
+        searches.push_back(entry);
+    return searches;
+  }
+
+  unsigned getNumWays() const override { return ways.size(); }
+  int64_t getBytesElsewhere(unsigned way) const override {
+    return ways[way].elsewhere;
+  }
+  llvm::Expected<Solution> plan(const PlanRequest &request) override {
+    std::string entry =
+        std::to_string(request.way) + ": " + std::to_string(request.bytes) +
+        (request.effortShare == BudgetSearch::listShare ? " for the list"
+         : request.effortShare < 1                      ? " brief"
+                                                        : " full");
+    if (request.start)
+      entry += " from " + std::to_string(lookUp(*request.start).time);
+    log.push_back(entry);
+    std::optional<FakePlan> answer =
+        ways[request.way].plan(request.bytes, request.effortShare);
+    if (!answer)
+      return llvm::make_error<InfeasibleBudgetError>(request.bytes, 0, "");
+    Solution solution;
+    solution.plan = add(*answer);
+    solution.peakBytes = answer->peak;
+    solution.cost = solution.time = answer->time;
+    solution.lowerBound = answer->optimal ? answer->time : 0;
+    return solution;
+  }
+  llvm::Expected<FeasibilityCertificate> planSmallest(unsigned way) override {
+    log.push_back(std::to_string(way) + ": smallest");
+    FeasibilityCertificate certificate;
+    certificate.plan = add(ways[way].smallest);
+    certificate.smallestFeasible = ways[way].smallest.peak;
+    return certificate;
+  }
+  llvm::Expected<PackedPlan> pack(const Plan &plan, bool thorough) override {
+    const FakePlan &known = lookUp(plan);
+    numThorough += thorough;
+    return PackedPlan{plan, known.time,
+                      known.arena - (thorough ? known.spared : 0)};
+  }
+  llvm::Expected<std::string>
+  explainSmallest(const PackedPlan &smallest) override {
+    return "nothing packs into less than " +
+           std::to_string(smallest.arenaBytes);
+  }
+
+private:
+  /// A plan with one action, whose number finds the plan again.
+  Plan add(const FakePlan &known) {
+    Plan plan;
+    plan.actions.push_back({ActionKind::Run, uint32_t(plans.size())});
+    plans.push_back(known);
+    return plan;
+  }
+  const FakePlan &lookUp(const Plan &plan) const {
+    return plans[plan.actions.front().id];
+  }
+
+  std::vector<FakeWay> ways;
+  std::vector<FakePlan> plans;
+};
+
+using Log = std::vector<std::string>;
+
+/// A planner whose plans need all bytes that they may, and cost more the fewer
+/// these are; their arenas are larger by `gap`. Below `least` it has no plan.
+FakePlanner withGap(int64_t gap, int64_t least = 0) {
+  return [=](int64_t bytes, double) -> std::optional<FakePlan> {
+    if (bytes < least)
+      return std::nullopt;
+    return FakePlan{bytes, bytes + gap, 10000 - bytes};
+  };
+}
+} // namespace
 
 TEST(BudgetSearchTest, WhatFitsAtOnceAndIsOptimalIsTaken) {
   FakeClient client({{/*elsewhere=*/20, [](int64_t, double) {
@@ -472,46 +589,5 @@ TEST(BudgetSearchTest, ImprovingNeverMakesWorse) {
   for (unsigned round = 0; round < 5; ++round) {
     best = search.improve(100, std::move(best));
     EXPECT_EQ(best.time, 50);
-  }
-}
-
-/// A planner that has luck with the smallest arena, and none with more.
-static FakeWay makeLucky() {
-  FakeWay way;
-  way.plan = [](int64_t bytes, double share) -> std::optional<FakePlan> {
-    if (bytes < 100)
-      return std::nullopt;
-    bool isLucky = bytes == 100 && share != BudgetSearch::listShare;
-    return FakePlan{bytes, bytes, isLucky ? 50 : 500};
-  };
-  way.smallest = {100, 100, 1000};
-  return way;
-}
-
-static int64_t planLuckyWithin(std::optional<int64_t> budget) {
-  FakeClient client({makeLucky()});
-  BudgetSearch search(client, /*briefFirst=*/true, /*smallBudgetRatio=*/1.1);
-  llvm::Expected<PackedPlan> found =
-      budget ? search.planWithin(*budget) : search.planSmallest();
-  if (!found)
-    return -1;
-  return found->time;
-}
-
-TEST(BudgetSearchTest, BudgetsNearTheSmallestHaveNoSlowerPlanThanIt) {
-  EXPECT_EQ(planLuckyWithin(std::nullopt), 50);
-  EXPECT_EQ(planLuckyWithin(100), 50);
-  EXPECT_EQ(planLuckyWithin(109), 50);
-  // The search for the smallest is not for every budget.
-  EXPECT_EQ(planLuckyWithin(120), 500);
-}
-
-TEST(BudgetSearchTest, SaysWhetherABudgetWasCloseToTheSmallest) {
-  FakeClient client({makeLucky()});
-  BudgetSearch search(client, /*briefFirst=*/true, /*smallBudgetRatio=*/1.1);
-  for (auto [budget, isTight] :
-       {std::pair<int64_t, bool>(109, true), {120, false}, {100, true}}) {
-    EXPECT_TRUE(bool(search.planWithin(budget)));
-    EXPECT_EQ(search.wasTight(), isTight) << budget;
   }
 }

@@ -20,9 +20,8 @@ using namespace remat;
 
 /// The part of the effort that finds the first plan under a time limit.
 static constexpr double quickScale = 0.05;
-/// Without effort, a list of plans is cheap enough for most budgets. With it,
-/// the list and a second search are for those that are close to the smallest.
-static constexpr double ratioWithoutEffort = 2, ratioWithEffort = 1.1;
+/// Without effort, a list of plans is cheap enough for most budgets.
+static constexpr double ratioWithoutEffort = 2;
 /// The part of the effort that proves a bound.
 static constexpr double boundShare = 0.03;
 /// Half of the time that a planner has in the first round of improvements.
@@ -218,7 +217,7 @@ ArrayRef<double> GraphPlanner::getEffortScales() const {
 planning::BudgetSearch &GraphPlanner::getSearch(double scale) {
   // Other planners mostly find the same plan whatever effort they may spend.
   planning::BudgetClient &client = *this;
-  double ratio = scale == 0 ? ratioWithoutEffort : ratioWithEffort;
+  double ratio = scale == 0 ? ratioWithoutEffort : 1;
   return searches.try_emplace(scale, client, options.planner == "auto", ratio)
       .first->second;
 }
@@ -232,7 +231,6 @@ GraphPlanner::Found GraphPlanner::searchFor(std::optional<int64_t> budget,
   Found found = !budget   ? search.planSmallest()
                 : isFirst ? search.planSoon(*budget)
                           : search.planWithin(*budget);
-  tight = search.wasTight();
   effortScale = 1;
   return found;
 }
@@ -370,7 +368,7 @@ GraphPlanner::plan(const planning::BudgetRequest &budget) {
   bound = 0;
   proof.clear();
   secondsToBest = 0;
-  cutShort = tight = false;
+  cutShort = false;
   if (budget.kind == Kind::Unlimited)
     return planUnlimited();
   if (budget.kind == Kind::Smallest)

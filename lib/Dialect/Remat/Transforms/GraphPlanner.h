@@ -66,8 +66,6 @@ public:
   /// Lets `plan`, which may have been packed for a part of the effort, be
   /// packed for as much work as what compiles it.
   llvm::Error settle(GraphPlan &plan);
-  /// Whether the last budget was close to the smallest one that is known.
-  bool wasTight() const { return tight; }
   /// What is live at the peak of a plan that has a larger arena than wanted.
   llvm::Expected<std::string> explain(const GraphPlan &plan) {
     return explainSmallest(plan.solution.plan);
@@ -191,7 +189,7 @@ private:
   /// What proves the bound.
   std::string proof;
   double secondsToBest = 0;
-  bool cutShort = false, tight = false;
+  bool cutShort = false;
   /// Whether effort or the clock ended a search for the smallest budget.
   bool isSmallestCutShort = false;
 };

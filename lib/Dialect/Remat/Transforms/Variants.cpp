@@ -157,8 +157,7 @@ static bool repeatsMuch(const planning::Solution &solution) {
 }
 
 /// Whether a plan of `variant` may be better than those in `found`. One that
-/// absorbs hardly is where nothing runs again that could be absorbed, unless
-/// the budget is close to the smallest one, for which it is looked for, too.
+/// absorbs hardly is where nothing runs again that could be absorbed.
 bool Variants::isWorthwhile(const Variant &variant, ArrayRef<Found> found) {
   const Found *best = nullptr;
   for (const Found &other : found)
@@ -169,7 +168,6 @@ bool Variants::isWorthwhile(const Variant &variant, ArrayRef<Found> found) {
   if (variant.byStages)
     return best && repeatsMuch(best->plan.solution);
   return !variant.freedoms.absorb || !best ||
-         best->variant->planner->wasTight() ||
          repeatsAbsorbable(variant.planner->getProblem().problem,
                            best->plan.solution.plan);
 }
