@@ -40,21 +40,24 @@ static LogicalResult checkFunction(func::FuncOp function) {
     return function.emitOpError("has ")
            << function.getBody().getBlocks().size()
            << " blocks, expected straight-line code in one";
-  auto isDynamic = [](Value value) {
-    auto type = dyn_cast<ShapedType>(value.getType());
-    return type && !type.hasStaticShape();
+  // Of other types there are no zeros that have the shape of a value.
+  auto isSupported = [](Value value) {
+    auto shaped = dyn_cast<ShapedType>(value.getType());
+    auto tensor = dyn_cast<RankedTensorType>(value.getType());
+    return !shaped ||
+           (shaped.hasStaticShape() && (!tensor || !tensor.getEncoding()));
   };
   for (BlockArgument argument : function.getArguments())
-    if (isDynamic(argument))
+    if (!isSupported(argument) || isa<MemRefType>(argument.getType()))
       return function.emitOpError("argument #")
              << argument.getArgNumber() << " has type " << argument.getType()
-             << ", expected a static shape";
+             << ", expected a tensor of static shape without encoding";
   for (Operation &op : function.front())
     for (OpResult result : op.getResults())
-      if (isDynamic(result))
+      if (!isSupported(result))
         return op.emitOpError("result #")
                << result.getResultNumber() << " has type " << result.getType()
-               << ", expected a static shape";
+               << ", expected a static shape without encoding";
   return success();
 }
 

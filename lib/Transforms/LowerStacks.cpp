@@ -82,6 +82,8 @@ struct LowerStacks : remat::impl::LowerStacksPassBase<LowerStacks> {
   using LowerStacksPassBase::LowerStacksPassBase;
 
   void runOnOperation() override {
+    if (getOperation().isExternal())
+      return;
     Block &block = getOperation().front();
     for (auto stack : llvm::make_early_inc_range(block.getOps<StackOp>())) {
       auto isSlice = [](OpOperand &use) {

@@ -21,7 +21,7 @@ func.func @main(%x: tensor<f32>) {
 
 // -----
 
-// expected-error@below {{'func.func' op argument #0 has type 'tensor<?xf32>', expected a static shape}}
+// expected-error@below {{'func.func' op argument #0 has type 'tensor<?xf32>', expected a tensor of static shape without encoding}}
 func.func @main(%x: tensor<?xf32>, %y: tensor<f32>) -> tensor<f32> {
   return %y : tensor<f32>
 }
@@ -87,4 +87,19 @@ func.func @main(%x: tensor<2xf32>, %i: tensor<2x2xf32>) -> tensor<f32> {
     linalg.yield %s : f32
   } -> tensor<f32>
   return %y : tensor<f32>
+}
+
+// -----
+
+// expected-error@below {{'func.func' op argument #0 has type 'memref<4xf32>', expected a tensor of static shape without encoding}}
+func.func @main(%x: memref<4xf32>, %y: tensor<f32>) -> tensor<f32> {
+  return %y : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  // expected-error@below {{'bufferization.alloc_tensor' op result #0 has type 'tensor<4xf32, "code">', expected a static shape without encoding}}
+  %0 = bufferization.alloc_tensor() : tensor<4xf32, "code">
+  return %x : tensor<f32>
 }

@@ -65,3 +65,19 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = call @elsewhere(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{encodings of tensors are not supported: 'tensor<4xf32, "code">'}}
+func.func @main(%x: tensor<4xf32, "code">) -> tensor<4xf32, "code"> {
+  return %x : tensor<4xf32, "code">
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{encodings of tensors are not supported: 'tensor<4xf32, "code">'}}
+  %0 = tensor.cast %x : tensor<4xf32> to tensor<4xf32, "code">
+  %1 = tensor.cast %0 : tensor<4xf32, "code"> to tensor<4xf32>
+  return %1 : tensor<4xf32>
+}

@@ -45,3 +45,7 @@ func.func @both(%v: tensor<4xf32>, %w: tensor<4xf32>, %s: tensor<2x4xf32>) -> (t
   %u = remat.stack %f#0, %f#1 : tensor<2x4xf32>
   return %e#1, %u : tensor<4xf32>, tensor<2x4xf32>
 }
+
+// A declaration has nothing to lower.
+// CHECK-LABEL: func.func private @declared
+func.func private @declared(tensor<2x4xf32>)

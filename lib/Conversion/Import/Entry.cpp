@@ -28,6 +28,11 @@ static bool hasNoBits(Type type) {
   return tensor && tensor.getElementType().isInteger(0);
 }
 
+static bool hasEncoding(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getEncoding();
+}
+
 static LogicalResult checkType(Location loc, Type type) {
   if (hasNoBits(type))
     return emitError(loc, "elements without bits are not supported: ") << type;
@@ -36,6 +41,8 @@ static LogicalResult checkType(Location loc, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (tensor && !tensor.hasStaticShape())
     return emitError(loc, "dynamic shape is not supported: ") << type;
+  if (hasEncoding(type))
+    return emitError(loc, "encodings of tensors are not supported: ") << type;
   return success();
 }
 
@@ -63,7 +70,8 @@ static LogicalResult checkFunction(func::FuncOp function) {
     }
     // Whether shapes are static is seen once loops are unrolled.
     for (Type type : op->getResultTypes())
-      if ((!isa<RankedTensorType>(type) || hasNoBits(type)) &&
+      if ((!isa<RankedTensorType>(type) || hasNoBits(type) ||
+           hasEncoding(type)) &&
           failed(checkType(op->getLoc(), type)))
         return WalkResult::interrupt();
     return WalkResult::advance();
