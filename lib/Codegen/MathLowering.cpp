@@ -15,6 +15,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -63,6 +64,49 @@ static LogicalResult expandPower(math::FPowIOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// Whether the absolute value of `number` is in such a relation to `limit`.
+static Value compareSize(OpBuilder &builder, Location loc,
+                         arith::CmpFPredicate relation, Value number,
+                         const APFloat &limit) {
+  Value size = math::AbsFOp::create(builder, loc, number);
+  Value bound = arith::ConstantOp::create(
+      builder, loc, builder.getFloatAttr(number.getType(), limit));
+  return arith::CmpFOp::create(builder, loc, relation, size, bound);
+}
+
+static LogicalResult expandIsInf(math::IsInfOp op, PatternRewriter &rewriter) {
+  Value number = op.getOperand();
+  auto type = cast<FloatType>(number.getType());
+  rewriter.replaceOp(
+      op, compareSize(rewriter, op.getLoc(), arith::CmpFPredicate::OEQ, number,
+                      APFloat::getInf(type.getFloatSemantics())));
+  return success();
+}
+
+static LogicalResult expandIsNormal(math::IsNormalOp op,
+                                    PatternRewriter &rewriter) {
+  Value number = op.getOperand();
+  auto type = cast<FloatType>(number.getType());
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  Value isLarge =
+      compareSize(rewriter, op.getLoc(), arith::CmpFPredicate::OGE, number,
+                  APFloat::getSmallestNormalized(semantics));
+  Value isFinite = compareSize(rewriter, op.getLoc(), arith::CmpFPredicate::OLT,
+                               number, APFloat::getInf(semantics));
+  rewriter.replaceOpWithNewOp<arith::AndIOp>(op, isLarge, isFinite);
+  return success();
+}
+
+/// Any value is one that a program leaves open, such as of a shift by more bits
+/// than there are.
+static LogicalResult choosePoison(ub::PoisonOp op, PatternRewriter &rewriter) {
+  TypedAttr zero = rewriter.getZeroAttr(op.getType());
+  if (!zero)
+    return failure();
+  rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, zero);
+  return success();
+}
+
 /// In a kernel that is not for a copy.
 static LogicalResult lowerCopyNumber(CopyNumberOp op,
                                      PatternRewriter &rewriter) {
@@ -82,6 +126,9 @@ expandFunctions(Operation *module,
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   patterns.add(expandClamp);
   patterns.add(expandPower);
+  patterns.add(expandIsInf);
+  patterns.add(expandIsNormal);
+  patterns.add(choosePoison);
   patterns.add(lowerCopyNumber);
   codegen::populateTrigonometricExpansionPatterns(patterns);
   codegen::populateExponentialExpansionPatterns(patterns);

@@ -43,3 +43,18 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>) -> tensor<4xf16> {
+  %empty = tensor.empty() : tensor<4xf16>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x, %i : tensor<4xf32>, tensor<4xi32>) outs(%empty : tensor<4xf16>) {
+  ^bb0(%a: f32, %b: i32, %c: f16):
+    // expected-error@+1 {{'math.ipowi' op is not supported in the body of 'linalg.generic'}}
+    %1 = math.ipowi %b, %b : i32
+    // expected-error@+1 {{'arith.truncf' op rounds 'downward', expected 'to_nearest_even'}}
+    %2 = arith.truncf %a downward : f32 to f16
+    linalg.yield %2 : f16
+  } -> tensor<4xf16>
+  return %0 : tensor<4xf16>
+}

@@ -25,6 +25,9 @@ using namespace remat;
 
 /// Whether `op` may stand in the body of a structured operation.
 static bool isBodyOp(Operation *op) {
+  // No target has code for these.
+  if (isa<math::IPowIOp, complex::BitcastOp>(op))
+    return false;
   return isa<arith::ArithDialect, math::MathDialect, complex::ComplexDialect>(
              op->getDialect()) ||
          isa<linalg::IndexOp, linalg::YieldOp, tensor::ExtractOp,
@@ -80,6 +83,19 @@ static LogicalResult verifyElements(Operation *op) {
   return success();
 }
 
+/// Refuses to round otherwise than to the nearest number, which not every
+/// target can.
+static LogicalResult verifyRounding(Operation *op) {
+  auto rounding = dyn_cast<arith::ArithRoundingModeInterface>(op);
+  arith::RoundingModeAttr mode =
+      rounding ? rounding.getRoundingModeAttr() : nullptr;
+  if (!mode || mode.getValue() == arith::RoundingMode::to_nearest_even)
+    return success();
+  return op->emitOpError("rounds '")
+         << arith::stringifyRoundingMode(mode.getValue())
+         << "', expected 'to_nearest_even'";
+}
+
 namespace {
 struct ImportVerify : public remat::impl::ImportVerifyPassBase<ImportVerify> {
   void runOnOperation() override {
@@ -87,7 +103,7 @@ struct ImportVerify : public remat::impl::ImportVerifyPassBase<ImportVerify> {
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op == function)
         return WalkResult::advance();
-      if (failed(verifyElements(op))) {
+      if (failed(verifyElements(op)) || failed(verifyRounding(op))) {
         signalPassFailure();
         return WalkResult::skip();
       }

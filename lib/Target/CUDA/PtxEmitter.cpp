@@ -72,6 +72,48 @@ static StringRef getInstruction(Operation *op) {
       .Default([](Operation *) { return StringRef(); });
 }
 
+/// The function of integers that `op` is, as an intrinsic of LLVM; empty if it
+/// is none.
+static StringRef getIntegerInstruction(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case<math::AbsIOp>([](auto) { return "llvm.abs"; })
+      .Case<math::CountLeadingZerosOp>([](auto) { return "llvm.ctlz"; })
+      .Case<math::CountTrailingZerosOp>([](auto) { return "llvm.cttz"; })
+      .Case<math::CtPopOp>([](auto) { return "llvm.ctpop"; })
+      .Default([](Operation *) { return StringRef(); });
+}
+
+/// Replaces functions of integers, of which upstream has those of some widths.
+static void lowerIntegers(gpu::GPUModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  module.walk([&](Operation *op) {
+    StringRef name = getIntegerInstruction(op);
+    if (name.empty())
+      return;
+    rewriter.setInsertionPoint(op);
+    Location loc = op->getLoc();
+    Type type = op->getResult(0).getType();
+    Type word = type.isIndex() ? rewriter.getI64Type() : type;
+    Value number = op->getOperand(0);
+    if (type.isIndex())
+      number = arith::IndexCastOp::create(rewriter, loc, word, number);
+    SmallVector<Value> operands{number};
+    // Zero and the least number have results, too.
+    if (!isa<math::CtPopOp>(op))
+      operands.push_back(LLVM::ConstantOp::create(
+          rewriter, loc, rewriter.getI1Type(), rewriter.getBoolAttr(false)));
+    Value result = LLVM::CallIntrinsicOp::create(
+                       rewriter, loc, word,
+                       rewriter.getStringAttr(
+                           name + ".i" + Twine(word.getIntOrFloatBitWidth())),
+                       operands)
+                       ->getResult(0);
+    if (type.isIndex())
+      result = arith::IndexCastOp::create(rewriter, loc, type, result);
+    rewriter.replaceOp(op, result);
+  });
+}
+
 /// Replaces what upstream makes calls of libdevice of, and is an instruction.
 static void lowerInstructions(gpu::GPUModuleOp module) {
   IRRewriter rewriter(module.getContext());
@@ -142,6 +184,7 @@ LogicalResult remat::cuda::lowerToNVVM(ModuleOp module) {
     if (failed(lowerMath(unit, populateDeviceMathPatterns)))
       return failure();
     lowerIntrinsics(unit);
+    lowerIntegers(unit);
     lowerInstructions(unit);
   }
   PassManager passes(module.getContext());
