@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """damage.py TOOLS: damaged files through the tools.
 
-Instances, manifests, NumPy files, measured costs and entries of the kernel cache get other bytes, or as JSON other
-values, and lose or repeat parts. A tool may read what comes out, or refuse it with a message; a damaged kernel cache
-must not be noticed in the results at all."""
+Instances, schedules, manifests, NumPy files, measured costs and errors, and entries of the kernel cache get other bytes,
+or as JSON other values, and lose or repeat parts. A tool may read what comes out, or refuse it with a message; a damaged
+kernel cache must not be noticed in the results at all, nor a damaged schedule that a step takes."""
 
 import copy
 import json
@@ -203,9 +203,13 @@ class Files:
         self.must("remat-plan", ["mlp_tiny.mlir", "--manifest=mlp_tiny.json", "--instance=large.json", "--budget=min",
                                  "--link-bandwidth=1GB/s"])
         self.must("remat-run", ["mlp_tiny.mlir", "--manifest=mlp_tiny.json", "--threads=1", "--profile-costs=costs.json"])
+        self.must("remat-plan", ["model.mlir", *self.planning, "-o", "schedule.json"])
+        self.must("remat-run", self.manifest + self.packing)
         self.hash = re.search(r" ([0-9a-f]{16}) ", self.must("remat-run", self.flags + ["--kernel-cache=cache"]).out)[1]
 
     flags = ["model.mlir", "--inputs=in", "--outputs=out", "--emit=forward,vjp", "--threads=1", "--steps=1"]
+    planning = ["--cotangents", "--budget=min", "--reorder", "--link-bandwidth=1GB/s"]
+    packing = ["--compress=int8,bf16", "--max-gradient-error=0.01", "--gradient-errors=errors.json", "--budget=min"]
     manifest = ["mlp_tiny.mlir", "--manifest=mlp_tiny.json", "--threads=1", "--steps=1"]
 
     @staticmethod
@@ -234,6 +238,8 @@ class Files:
             "in/arg0.npy": (ByteDamage, "remat-run", lambda dice: self.flags),
             "in/arg2.npy": (ByteDamage, "remat-run", lambda dice: self.flags),
             "in/cotangent0.npy": (ByteDamage, "remat-run", lambda dice: self.flags),
+            "schedule.json": (damage_json, "remat-run", lambda dice: self.flags + ["--plan=schedule.json"]),
+            "errors.json": (damage_json, "remat-run", lambda dice: self.manifest + self.packing),
             "cache": (ByteDamage, "remat-run", lambda dice: self.flags + ["--kernel-cache=cache"]),
         }
 
@@ -267,8 +273,10 @@ class Trial:
         first = outcome.err[:200]
         if outcome.status and "error" not in outcome.err:
             return outcome, ("silent", "refused without an error: " + first)
-        if self.kind == "cache" and (outcome.status or self.files.hash not in outcome.out):
-            return outcome, ("cache", "a damaged cache changes what happens: " + first)
+        may_end = self.kind == "schedule.json" and outcome.status
+        if self.kind in ("cache", "schedule.json") and not may_end and (
+                outcome.status or self.files.hash not in outcome.out):
+            return outcome, ("results", f"a damaged {self.kind} changes what happens: " + first)
         return outcome, None
 
     def report(self, session, outcome, symptom):

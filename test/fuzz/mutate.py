@@ -65,7 +65,8 @@ def find_pieces(root):
 
 
 def find_passes(root):
-    """(name, [(option, type)]) of every pass that TableGen files below a folder define, in order of the names."""
+    """(name, [(option, type)], is of functions) of every pass that TableGen files below a folder define, in order of the
+    names."""
     passes = []
     for folder, _, files in os.walk(root):
         for name in files:
@@ -74,26 +75,32 @@ def find_passes(root):
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 text = file.read()
             for part in re.split(r"^def ", text, flags=re.MULTILINE)[1:]:
-                found = re.search(r'Pass<"([\w-]+)"', part)
+                found = re.search(r'Pass<"([\w-]+)"([^>]*)', part)
                 if found:
                     options = re.findall(r'Option<"\w+",\s*"([\w-]+)",\s*"([^"]+)"', part)
-                    passes.append((found[1], options))
+                    passes.append((found[1], options, "FuncOp" in found[2]))
     return sorted(passes)
+
+
+def choose_options(known, dice):
+    """Some of the options of a pass, with values."""
+    options = []
+    for option, kind in dice.sample(known, dice.randrange(len(known) + 1)):
+        if kind == "bool":
+            value = dice.choice(["true", "false"])
+        elif re.search(r"int|unsigned|double", kind):
+            value = dice.choice(NUMBERS + ["0", "1", "2", "3"] * 3)
+        else:
+            value = dice.choice(["main", "f", "0", "1", "min", "80%", "cpu", "cuda", "x"])
+        options.append(f"{option}={value}")
+    return options
 
 
 def choose_passes(passes, dice):
     """Flags of remat-opt for a few passes."""
     flags = []
-    for name, known in dice.choices(passes, k=dice.choice([1, 1, 2, 3])):
-        options = []
-        for option, kind in dice.sample(known, dice.randrange(len(known) + 1)):
-            if kind == "bool":
-                value = dice.choice(["true", "false"])
-            elif re.search(r"int|unsigned|double", kind):
-                value = dice.choice(NUMBERS + ["0", "1", "2", "3"] * 3)
-            else:
-                value = dice.choice(["main", "f", "0", "1", "min", "80%", "cpu", "cuda", "x"])
-            options.append(f"{option}={value}")
+    for name, known, _ in dice.choices(passes, k=dice.choice([1, 1, 2, 3])):
+        options = choose_options(known, dice)
         flags.append(f"--{name}" + ("=" + " ".join(options) if options else ""))
     return flags
 

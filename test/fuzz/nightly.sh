@@ -24,7 +24,8 @@ rm -f "$keep/failed"
   run derivatives $((share / 4)) python3 "$fuzz/Inputs/second_order.py" "$build/bin"
 } &
 {
-  run mutate $((share / 2)) python3 "$fuzz/mutate.py" "$build/bin"
+  run mutate $((share / 4)) python3 "$fuzz/mutate.py" "$build/bin"
+  run pipelines $((share / 4)) python3 "$fuzz/pipelines.py" "$build/bin"
   run planning $((share / 4)) "$build/bin/RematPlanningFuzz"
   run damage $((share / 8)) python3 "$fuzz/damage.py" "$build/bin"
   run tables $((share / 32)) "$build/bin/RuntimeFuzz"
@@ -37,7 +38,7 @@ rm -f "$keep/failed"
 } &
 wait
 
-for name in programs combinations loops derivatives mutate planning damage tables packing stablehlo attributes; do
+for name in programs combinations loops derivatives mutate pipelines planning damage tables packing stablehlo attributes; do
   if [ -e "$keep/$name.log" ]; then tail -n 1 "$keep/$name.log"; fi
 done
 if [ -e "$keep/failed" ]; then

@@ -397,7 +397,7 @@ def gathers(draw, rng):
     i = rng.integers(-5, 5, (4, 2)).astype(np.int32)
     j = rng.integers(0, 3, (4, 2)).astype(np.uint8)
     mode = draw.choice(["clip", "fill", "promise_in_bounds"])
-    return lambda x, i, j: [x[i], x[i, j], x[:, j], x[i % 5, :, j], jnp.take(x, jnp.abs(i), 1, mode=mode),
+    return lambda x, i, j: [x[i], x[i, j], x[:, j], x[i % 5, :, j], x.at[:, jnp.abs(i)].get(mode=mode),
                             jnp.take_along_axis(x, jnp.abs(i[None, :, :1]) + jnp.zeros((5, 4, 3), jnp.int32), 1),
                             x[1:4, ::2], jax.vmap(lambda a, k: a[k])(x[:4], i[:, 0])], [x, i, j]
 
