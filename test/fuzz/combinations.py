@@ -5,12 +5,14 @@
 Options that only say how to plan give the same bits as no plan at all. Other options give the same bits under each
 budget and number of threads, and about what the program gives without them. Peaks are what was planned, and no more
 than the budget, also when that is the smallest one or a few bytes more. The same options give the same placed step
-again, whatever the number of threads that search, and the smallest step is that of a budget of its bytes. Updates of
+again, whatever the number of threads that search, and the smallest step is that of a budget of its bytes. A schedule
+that was stored gives the bits and the arena again. The same gradients are those of some arguments alone. Updates of
 optimizers are those of their definitions, and parts of a batch give the mean of what each gives alone."""
 
 import json
 import os
 import random
+import re
 import shutil
 
 from harness import FLOATS, Session, npy, parse_options, read_npy, run, write
@@ -24,7 +26,7 @@ REFUSALS = ("links to cut, expected", "policies are about no operation", "has no
             "excludes", "bytes on the host, and the host budget is", "codec of functions, whose types would",
             "no loop around both", "returns no gradient, expected", "cannot be narrowed", " of the batch",
             "the number of parts", "row by row", "once for each part", "no argument to split into parts",
-            "has no effect with", "is out-of-bounds: 0 >= 0")
+            "has no effect with", "is out-of-bounds: 0 >= 0", "has a budget, but no forward value has this name")
 CODECS = ["bf16", "int8", "fp8", "int4"]
 CPUS = ["x86-64", "haswell"]
 
@@ -163,6 +165,82 @@ class Combination(Trial):
         if self.program.has_loss:
             self.check_optimizer(draw)
             self.check_parts(draw)
+        # What was added later has dice of its own, for the seeds to give what they gave.
+        draw = random.Random(self.program.seed + 4)
+        self.check_regions(draw, known)
+        self.check_some_arguments(draw)
+        self.check_stored(draw)
+        self.check_bounded_errors(draw)
+
+    def check_regions(self, draw, known):
+        """Bounds of what regions keep change no bits."""
+        names = sorted(set(re.findall(r'(?<![.\w])name = "([^"]+)"', self.program.render(self.removed))))
+        if names:
+            names = draw.sample(names, min(len(names), 2))
+            bounds = [f"{name}:{draw.choice([0, 8, 64, 1000, 1 << 40])}" for name in names]
+            self.check_budgets(draw, ["--region-budget=" + ",".join(bounds), "--emit=forward,vjp,jvp", "--threads=1"],
+                               known)
+
+    def check_some_arguments(self, draw):
+        floats = [number for number, arg in enumerate(self.program.args) if arg[2] != "i8"]
+        wrt = draw.sample(floats, draw.randint(1, len(floats)))
+        flags = ["--wrt=" + ",".join(map(str, wrt)), "--emit=forward,vjp"]
+        shutil.rmtree(self.folder + "/some", ignore_errors=True)
+        if not self.check_budgets(draw, flags, None, "some") or self.program.lossy:
+            return
+        for place, number in enumerate(wrt):
+            file = f"vjp{floats.index(number)}.npy"
+            whole, wide = (read_npy(f"{self.folder}/{folder}/{file}") for folder in ("out", "wide"))
+            scale = max([abs(value) for value in wide] + [1.0])
+            error = max([abs(a - b) for a, b in zip(wide, whole)] + [self.digit() * scale])
+            self.compare(f"gradient of argument {number} among {wrt}", read_npy(f"{self.folder}/some/vjp{place}.npy"),
+                         wide, 100 * error / scale,
+                         "remat-run model.mlir --inputs=in --outputs=some " + " ".join(flags), scale)
+
+    def check_stored(self, draw):
+        """A schedule is run as it was planned."""
+        flags = draw_graph_flags(draw) if draw.random() < 0.5 else []
+        # The planner makes no code.
+        flags = [flag for flag in flags if not flag.startswith(("--split-batch", "--mcpu"))]
+        budget = "--budget=" + draw.choice(["min", "80%", "60%"])
+        command = ["remat-plan", "model.mlir", "--cotangents", "--effort=0.02", "-o", "schedule.json",
+                   "--json=planned.json", budget, *flags]
+        outcome = run([self.options.tools + "/" + command[0]] + command[1:], self.options.timeout, self.folder)
+        if outcome.problem:
+            raise Failure("crash", f"stored: {outcome.problem}", " ".join(command))
+        if outcome.status:
+            return
+        flags.append("--emit=forward,vjp")
+        known = self.check_bits("planned", flags + [budget], None, "stored")
+        flags.append("--plan=schedule.json")
+        row = self.run_stored(flags)
+        with open(self.folder + "/planned.json") as file:
+            arena = json.load(file)["arena_bytes"]
+        if row["result_hash"] != known or row["arena_bytes"] != arena:
+            raise Failure("stored", f"a stored schedule gives {row['result_hash']} in {row['arena_bytes']} bytes, "
+                          f"expected {known} in {arena}", " ".join(command) + "; remat-run model.mlir --inputs=in " +
+                          " ".join(flags))
+        if self.session:
+            self.session.count("stored")
+
+    def run_stored(self, flags):
+        command = ["remat-run", "model.mlir", "--inputs=in", "--outputs=stored", "--json=report.json", "--steps=1",
+                   *flags]
+        outcome = run([self.options.tools + "/" + command[0]] + command[1:], self.options.timeout, self.folder)
+        if outcome.problem or outcome.status:
+            raise Failure("stored", f"a stored schedule: {outcome.problem or outcome.err.splitlines()[0]}",
+                          " ".join(command))
+        with open(self.folder + "/report.json") as file:
+            return json.load(file)
+
+    def check_bounded_errors(self, draw):
+        """Packed forms within a bound of errors, beside policies."""
+        flags = ["--compress=" + ",".join(draw.sample(CODECS, draw.randint(1, 3))),
+                 f"--max-gradient-error={draw.choice([1e-9, 0.01, 1, 1e9])}", "--gradient-errors=errors.json"]
+        flags += [flag for flag in draw_graph_flags(draw) if re.match("--(policy|save|recompute|offload|keep)", flag)]
+        if os.path.exists(self.folder + "/errors.json"):
+            os.remove(self.folder + "/errors.json")
+        self.check_budgets(draw, flags + ["--emit=forward,vjp"], None, "bounded")
 
     def check_budgets(self, draw, flags, known, outputs="out"):
         budgets = self.budgets(draw, " ".join(flags), flags)
