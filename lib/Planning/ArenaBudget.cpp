@@ -14,9 +14,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArenaBudget.h"
 #include "SearchTuning.h"
 #include "Solution.h"
-#include "remat/Planning/PlanPacking.h"
 #include "remat/Planning/Releases.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -41,6 +41,8 @@ public:
   }
 
   Expected<PackedSolution> run();
+  /// The first plan that fits, of few that leave room free.
+  Expected<std::optional<PackedSolution>> runBriefly();
 
 private:
   using Reserve = std::vector<int64_t>;
@@ -72,7 +74,7 @@ private:
                        const Packing &packing);
   Error tighten();
   Error sweep();
-  Error searchWithReserves();
+  Error searchWithReserves(unsigned rounds, bool endsWithFirst);
   Error certify();
   Error offerSmallest();
   void raiseBound(const Solution &solution);
@@ -257,15 +259,13 @@ Error ArenaPlanner::sweep() {
 
 /// Rounds of reserving, planning and packing. After some of them, others begin
 /// with more room: which plan it leads to hangs on what is reserved first.
-Error ArenaPlanner::searchWithReserves() {
+Error ArenaPlanner::searchWithReserves(unsigned rounds, bool endsWithFirst) {
   int64_t growth = 1;
   const Reserve first = overhang;
   // A plan for a smaller budget is none to start from: it has little in common
   // with one that leaves room where packing needs it.
   const bool beginsFromBest = best && !wasTightened;
   bool startsFromBest = beginsFromBest;
-  unsigned rounds = options.timeLimitSeconds ? ArenaTuning::mostRounds
-                                             : ArenaTuning::effortRounds;
   for (unsigned round = 0; round < rounds && !isOver(); ++round) {
     // What is left without a plan is for the one with the lowest peak.
     if (!best && options.timeLimitSeconds &&
@@ -304,6 +304,8 @@ Error ArenaPlanner::searchWithReserves() {
     } else {
       return solution.takeError();
     }
+    if (fits && endsWithFirst)
+      break;
     if (fits || tooMuch) {
       growth = 1;
       for (auto [bytes, little] : llvm::zip(reserved, tooLittle))
@@ -438,10 +440,23 @@ Expected<PackedSolution> ArenaPlanner::run() {
       return std::move(error);
   wasTightened = best && (!before || best->solution.time < *before);
   overhang = std::move(wanted);
+  unsigned rounds = options.timeLimitSeconds ? ArenaTuning::mostRounds
+                                             : ArenaTuning::effortRounds;
   if (!isOver())
-    if (Error error = searchWithReserves())
+    if (Error error = searchWithReserves(rounds, /*endsWithFirst=*/false))
       return std::move(error);
   return finish();
+}
+
+Expected<std::optional<PackedSolution>> ArenaPlanner::runBriefly() {
+  Expected<bool> fits = offerNext(ArenaTuning::roundShare);
+  if (!fits)
+    return fits.takeError();
+  if (!*fits && !overhang.empty())
+    if (Error error = searchWithReserves(ArenaTuning::roundsPerStart,
+                                         /*endsWithFirst=*/true))
+      return std::move(error);
+  return std::move(best);
 }
 
 Expected<PackedSolution> solveWithinArena(const Problem &problem,
@@ -449,6 +464,11 @@ Expected<PackedSolution> solveWithinArena(const Problem &problem,
                                           const SolverOptions &options,
                                           const SmallestPlans *known) {
   return ArenaPlanner(problem, solver, options, known).run();
+}
+
+Expected<std::optional<PackedSolution>>
+leaveRoomWithinArena(const Problem &problem, const SolverOptions &options) {
+  return ArenaPlanner(problem, "auto", options, /*known=*/nullptr).runBriefly();
 }
 
 } // namespace remat::planning

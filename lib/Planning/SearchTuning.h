@@ -539,6 +539,10 @@ struct ArenaTuning {
   static constexpr double candidateShare = 0.03;
   /// Of the time that is left, what packing one of them may take.
   static constexpr double certificateShare = 0.2;
+  /// The first and the last part of the smallest arena by which one that is
+  /// wanted is smaller, and of the time that is left, what it may take.
+  static constexpr int64_t coarsestDescent = 32, finestDescent = 64;
+  static constexpr double descentShare = 0.3;
   /// How many times the effort annealing takes. Shares up to which each of them
   /// is annealed, then the best, and then its cost.
   static constexpr double annealingEffort = 2;

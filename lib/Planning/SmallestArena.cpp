@@ -7,15 +7,17 @@
 // The plan with the smallest peak seldom has the smallest arena: it repeats
 // most, and what lives for a short time is hard to pack. So plans for budgets a
 // little above it are packed, too, and runs and addresses are annealed together
-// from each of them, and longer from the best. None of it depends on a budget,
-// so that what one budget holds all larger ones hold, too.
+// from each of them, and longer from the best. From there on, plans that leave
+// room free are searched for in arenas that come down, and the last of them is
+// annealed, too. None of it depends on a budget, so that what one budget holds
+// all larger ones hold, too.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ArenaAnnealing.h"
+#include "ArenaBudget.h"
 #include "SearchTuning.h"
 #include "Solution.h"
-#include "remat/Planning/PlanPacking.h"
 #include "remat/Planning/Releases.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -35,6 +37,11 @@ static bool mayAnneal(const Graph &graph) {
       return false;
   return llvm::none_of(problem.ops,
                        [](const Op &op) { return op.absorbedCost; });
+}
+
+static bool isSmaller(const PackedSolution &a, const PackedSolution &b) {
+  return std::pair(a.packing.totalBytes, a.solution.time) <
+         std::pair(b.packing.totalBytes, b.solution.time);
 }
 
 namespace {
@@ -58,7 +65,8 @@ private:
   Error offer(Plan plan, int64_t packingWork);
   Error offer(Plan plan, Packing packing);
   Error offerLarger(int64_t least);
-  Error anneal();
+  Expected<bool> descend(int64_t least);
+  Error anneal(size_t firstStart);
 
   const Problem problem;
   const SolverOptions &options;
@@ -123,8 +131,45 @@ Error ArenaDescent::offerLarger(int64_t least) {
   return Error::success();
 }
 
-/// From each plan for a little while, and then from the best.
-Error ArenaDescent::anneal() {
+/// Plans that leave room free, in arenas that come down in steps that get
+/// smaller. Whether there are any; the last one is the smallest plan then.
+Expected<bool> ArenaDescent::descend(int64_t least) {
+  int64_t arena = llvm::min_element(plans, isSmaller)->packing.totalBytes;
+  const size_t before = plans.size();
+  Problem asked = problem;
+  for (int64_t part = ArenaTuning::coarsestDescent;
+       part <= ArenaTuning::finestDescent && !isOver();) {
+    int64_t wanted = arena - arena / part;
+    // What is this close to the smallest peak is left to annealing.
+    if (wanted < least) {
+      part *= 2;
+      continue;
+    }
+    SolverOptions rest = options;
+    rest.onProgress = nullptr;
+    if (rest.timeLimitSeconds)
+      *rest.timeLimitSeconds = (*rest.timeLimitSeconds - watch.seconds()) *
+                               ArenaTuning::descentShare;
+    asked.deviceBudget = wanted;
+    Expected<std::optional<PackedSolution>> found =
+        leaveRoomWithinArena(asked, rest);
+    if (!found)
+      return found.takeError();
+    if (!*found) {
+      part *= 2;
+      continue;
+    }
+    arena = (*found)->packing.totalBytes;
+    if (Error error = offer(std::move((*found)->solution.plan),
+                            std::move((*found)->packing)))
+      return std::move(error);
+  }
+  return plans.size() > before;
+}
+
+/// From each plan from `firstStart` on for a little while, and then from the
+/// best of these.
+Error ArenaDescent::anneal(size_t firstStart) {
   SolverOptions whole = options;
   whole.effort *= ArenaTuning::annealingEffort;
   WorkMeter work(whole, watch);
@@ -134,9 +179,10 @@ Error ArenaDescent::anneal() {
   std::optional<Plan> best;
   std::vector<int64_t> offsets;
   int64_t arena = std::numeric_limits<int64_t>::max();
-  const size_t numStarts = plans.size();
+  const size_t numStarts = plans.size() - firstStart;
   for (size_t i = 0; i < numStarts && !isOver(); ++i) {
-    annealing.load(plans[i].solution.plan, plans[i].packing.offsets);
+    const PackedSolution &start = plans[firstStart + i];
+    annealing.load(start.solution.plan, start.packing.offsets);
     annealing.lowerArena(ArenaTuning::startsShare * double(i + 1) /
                              double(numStarts),
                          /*patience=*/1);
@@ -177,16 +223,19 @@ ArenaDescent::run(const FeasibilityCertificate &certificate) {
     return std::move(error);
   // Where the peak can be had, hardly anything is smaller.
   if (!plans.front().packing.optimal() && options.anneal) {
+    const bool anneals = mayAnneal(graph);
     if (Error error = offerLarger(certificate.smallestFeasible))
       return std::move(error);
-    if (mayAnneal(graph) && !isOver())
-      if (Error error = anneal())
+    if (anneals && !isOver())
+      if (Error error = anneal(/*firstStart=*/0))
+        return std::move(error);
+    Expected<bool> descended = descend(certificate.smallestFeasible);
+    if (!descended)
+      return descended.takeError();
+    if (*descended && anneals && !isOver())
+      if (Error error = anneal(/*firstStart=*/plans.size() - 1))
         return std::move(error);
   }
-  auto isSmaller = [](const PackedSolution &a, const PackedSolution &b) {
-    return std::pair(a.packing.totalBytes, a.solution.time) <
-           std::pair(b.packing.totalBytes, b.solution.time);
-  };
   return std::move(*llvm::min_element(plans, isSmaller));
 }
 

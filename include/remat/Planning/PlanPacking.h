@@ -35,10 +35,11 @@ struct PackedSolution {
 
 /// The plan with the smallest arena that is known, and the fastest of those:
 /// that of `certificate`, which is what `smallestFeasibleBudget` says of the
-/// problem, or one of plans for somewhat larger peaks. Where these do not reach
-/// their peaks, runs and addresses are annealed together, unless the options
-/// forbid to anneal, for about the effort or the time limit. The problem's own
-/// device budget is ignored.
+/// problem, or one of plans for somewhat larger peaks. Where the former does
+/// not reach its peak, runs and addresses are annealed together, and plans that
+/// leave room free are searched for in smaller and smaller arenas, unless the
+/// options forbid to anneal. That takes a few times the effort, or the time
+/// limit. The problem's own device budget is ignored.
 llvm::Expected<PackedSolution>
 findSmallestArena(const Problem &problem,
                   const FeasibilityCertificate &certificate,
