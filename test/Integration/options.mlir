@@ -27,13 +27,13 @@
 
 // The options of planning.
 // REDEFINE: %{emit} = placed
-// REDEFINE: %{pipeline} = cotangents wrt=1,2 budget=75% threads=1 effort=0.1 seed=3 reorder region-budget=first:8KiB
-// REDEFINE: %{flags} = --cotangents --wrt=1,2 --budget=75%% --threads=1 --effort=0.1 --seed=3 --reorder --region-budget=first:8KiB
+// REDEFINE: %{pipeline} = cotangents wrt=1,2 budget=100% threads=1 effort=0.1 seed=3 reorder region-budget=first:8KiB
+// REDEFINE: %{flags} = --cotangents --wrt=1,2 --budget=100%% --threads=1 --effort=0.1 --seed=3 --reorder --region-budget=first:8KiB
 // RUN: %{same}
 // RUN: FileCheck %s --check-prefix=REGION --input-file=%t/pipeline.mlir
 // REGION: region_budgets = {first = 8192 : i64}
-// REDEFINE: %{pipeline} = cotangents budget=65% threads=1 reuse-result-buffers=false link-bandwidth=inf host-budget=1MiB
-// REDEFINE: %{flags} = --cotangents --budget=65%% --threads=1 --reuse-result-buffers=false --link-bandwidth=inf --host-budget=1MiB
+// REDEFINE: %{pipeline} = cotangents budget=70% threads=1 reuse-result-buffers=false link-bandwidth=inf host-budget=1MiB
+// REDEFINE: %{flags} = --cotangents --budget=70%% --threads=1 --reuse-result-buffers=false --link-bandwidth=inf --host-budget=1MiB
 // RUN: %{same}
 // RUN: FileCheck %s --check-prefix=OFFLOAD --input-file=%t/pipeline.mlir
 // OFFLOAD: remat.offload

@@ -135,8 +135,13 @@ function addHatch(svg, id) {
     .append("line").attr("class", "hatch").attr("x1", 1).attr("x2", 1).attr("y2", 6);
 }
 
-// Letters of a heading are wider than others.
-const headingLetter = 7.8;
+/// How wide a text of the picture is: systems have other fonts.
+function measureText(text, size, weight) {
+  const context = document.createElement("canvas").getContext("2d");
+  context.font = `${weight} ${size}px ${getComputedStyle(document.body).fontFamily}`;
+  return context.measureText(text).width;
+}
+const measureHeading = (text) => measureText(text, 14, 600);
 
 /// What is above a plan. The budget and the peak are in the plot as well, if
 /// there is no room.
@@ -144,14 +149,14 @@ function makeHeading(part, plan, width) {
   const isStretched = state.axis === "measured" && !plan.measured;
   const whole = plan.title + (isStretched ? "; did not run: planned times" : "");
   const headings = [whole, plan.title.split(",")[0], plan.title.split(":")[0]].map((text) => part + text);
-  return headings.find((text) => text.length * headingLetter <= width) ?? headings[2];
+  return headings.find((text) => measureHeading(text) <= width) ?? headings[2];
 }
 
-/// What is beside a heading, if there is room for so many letters.
+/// What is beside a heading, if there is room.
 function describePrice(plan, room) {
   const price = plan.overhead > 0 ? `${formatPercent(plan.overhead)} time` : "";
   const whole = describeRuns(plan);
-  return whole.length <= room ? whole : price.length <= room ? price : "";
+  return [whole, price].find((text) => measureText(text, 12, 400) <= room) ?? "";
 }
 
 function describeRuns(plan) {
@@ -197,7 +202,7 @@ function drawMemory() {
     const part = plans.length === 1 ? "" : index === 0 ? "Before: " : "After: ";
     const heading = makeHeading(part, plan, width - left);
     drawPlan(svg.append("g"), plan, memoryScale, y, heading);
-    const room = (width - left - right - 20 - heading.length * headingLetter) / 6.6;
+    const room = width - left - right - 20 - measureHeading(heading);
     svg.append("text").attr("class", "price").attr("x", width - right).attr("y", base - memoryHeight - 14)
       .attr("text-anchor", "end").text(describePrice(plan, room));
   }
