@@ -139,7 +139,7 @@ Expected<bool> ArenaDescent::descend(int64_t least) {
   Problem asked = problem;
   for (int64_t part = ArenaTuning::coarsestDescent;
        part <= ArenaTuning::finestDescent && !isOver();) {
-    int64_t wanted = arena - arena / part;
+    int64_t wanted = arena - std::max<int64_t>(1, arena / part);
     // What is this close to the smallest peak is left to annealing.
     if (wanted < least) {
       part *= 2;

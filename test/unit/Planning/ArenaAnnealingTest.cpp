@@ -157,4 +157,23 @@ TEST(SmallestArena, WithTransfersPlansAreOnlyPacked) {
   }
 }
 
+// Arenas of a few bytes come down by one byte, not by none.
+TEST(SmallestArena, FewBytes) {
+  unsigned numAbovePeak = 0;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    Problem problem = layered(seed, 9, 5);
+    for (Value &value : problem.values)
+      value.bytes = 1 + value.bytes / 30;
+    FeasibilityCertificate low =
+        cantFail(smallestFeasibleBudget(problem, withEffort(0.02)));
+    PackedSolution found =
+        cantFail(findSmallestArena(problem, low, withEffort(0.02)));
+    EXPECT_FALSE(bool(verify(problem, found.solution.plan)));
+    EXPECT_GE(found.packing.totalBytes, low.smallestFeasible);
+    if (found.packing.totalBytes < 32)
+      numAbovePeak += found.packing.totalBytes > low.smallestFeasible;
+  }
+  EXPECT_GT(numAbovePeak, 0u);
+}
+
 } // namespace
