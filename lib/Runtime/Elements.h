@@ -177,6 +177,10 @@ void storeRow(const T *row, void *base, int32_t dtype, int64_t offset,
     using Element = decltype(convert(T()));
     char *to = static_cast<char *>(base) +
                offset * static_cast<int64_t>(sizeof(Element));
+    if (stride == 1 && holds<T>(dtype)) {
+      std::memcpy(to, row, static_cast<size_t>(count) * sizeof(T));
+      return;
+    }
     for (int64_t i = 0; i < count; ++i) {
       Element element = convert(row[i]);
       std::memcpy(to + i * stride * static_cast<int64_t>(sizeof(Element)),

@@ -11,9 +11,10 @@
 //
 //   for each piece of k
 //     copy that piece of B, so that a vector of columns is in one place
-//     for each few rows of A
-//       for each vector of columns
-//         add the terms, with the sums in registers
+//     for each part of the rows of A, copied where its terms lie apart
+//       for each vector of columns, which stays in the first cache
+//         for each few rows
+//           add the terms, with the sums in registers
 //
 // An element is the sum of its terms in their order, whatever the blocks and
 // the threads are.
@@ -33,14 +34,20 @@ using namespace remat;
 
 namespace {
 
-/// Rows of a block, bytes of a row of it, and terms that are added at a time.
-/// What lies on the stack is 120 KiB.
-constexpr int64_t blockRows = 192, rowBytes = 256, depth = 256;
+/// Rows of a block, bytes of a row of it, terms that are added at a time, and
+/// bytes of a copied part of A. What lies on the stack is 640 KiB.
+constexpr int64_t blockRows = 192, rowBytes = 1024, depth = 256;
+constexpr int64_t partBytes = 192 << 10;
+/// What a block has at least where more of them are cut for threads.
+constexpr int64_t leastRows = blockRows / 8, leastRowBytes = 256;
 
 template <typename T>
 constexpr auto size = static_cast<int64_t>(sizeof(T));
 template <typename T>
 constexpr int64_t blockColumns = rowBytes / size<T>;
+/// Rows of A that are copied at a time.
+template <typename T>
+constexpr int64_t partRows = partBytes / (depth * size<T>);
 
 /// A block of C, as offsets of its first element, and of the row of A and the
 /// column of B that it starts with.
@@ -94,6 +101,47 @@ addAnyTerms(int64_t rows, const char *a, int64_t aRow, int64_t aColumn,
   addTerms<T, bytes, most>(a, aRow, aColumn, b, count, sums);
 }
 
+/// to[j][i] = from[i][j] for 4 x 4 elements, in rows of the strides.
+template <typename T>
+[[gnu::always_inline]] inline void
+transposeFour(const char *from, int64_t fromStride, T *to, int64_t toStride) {
+  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
+  Four rows[4], pairs[4];
+  for (int i = 0; i < 4; ++i)
+    std::memcpy(&rows[i], from + i * fromStride * size<T>, sizeof(Four));
+  pairs[0] = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+  pairs[1] = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+  pairs[2] = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+  pairs[3] = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+  for (int half = 0; half < 2; ++half) {
+    Four low = pairs[2 * half], high = pairs[2 * half + 1];
+    rows[2 * half] = __builtin_shufflevector(low, high, 0, 1, 4, 5);
+    rows[2 * half + 1] = __builtin_shufflevector(low, high, 2, 3, 6, 7);
+  }
+  for (int i = 0; i < 4; ++i)
+    std::memcpy(to + i * toStride, &rows[i], sizeof(Four));
+}
+
+/// Copies `width` x `count` elements, whose index of terms is the inner one in
+/// memory, so that it is the outer one: terms are `toStride` apart.
+template <typename T>
+void transposeTerms(const void *from, int32_t dtype, int64_t at, int64_t stride,
+                    int64_t width, int64_t count, T *to, int64_t toStride) {
+  int64_t done = 0, whole = holds<T>(dtype) ? count / 4 * 4 : 0;
+  const char *base = static_cast<const char *>(from) + at * size<T>;
+  for (; done + 4 <= width && whole > 0; done += 4)
+    for (int64_t term = 0; term < whole; term += 4)
+      transposeFour(base + (done * stride + term) * size<T>, stride,
+                    to + term * toStride + done, toStride);
+  T line[depth];
+  for (int64_t i = 0; i < width; ++i) {
+    int64_t first = i < done ? whole : 0;
+    loadRow(line, from, dtype, at + i * stride + first, 1, count - first);
+    for (int64_t term = first; term < count; ++term)
+      to[term * toStride + i] = line[term - first];
+  }
+}
+
 /// Copies B[k, k + count) x the block's columns: vector by vector, and all
 /// terms of a vector one after the other. Zeros fill the last vector.
 template <typename T>
@@ -102,26 +150,66 @@ void packColumns(const Block &block, int64_t lanes, int64_t k, int64_t count,
   const remat_matmul &d = block.d;
   int64_t at = block.bAt + k * d.b_k_stride;
   int64_t padded = (block.columns + lanes - 1) / lanes * lanes;
-  T line[std::max(depth, blockColumns<T>)];
-  auto place = [&](int64_t term, int64_t column) {
-    return packed + (column / lanes * depth + term) * lanes + column % lanes;
-  };
   if (d.b_k_stride == 1 && d.b_n_stride != 1) {
-    for (int64_t column = 0; column < padded; ++column) {
-      std::fill_n(line, count, T());
-      if (column < block.columns)
-        loadRow(line, block.b, d.b_dtype, at + column * d.b_n_stride, 1, count);
-      for (int64_t term = 0; term < count; ++term)
-        *place(term, column) = line[term];
+    for (int64_t column = 0; column < block.columns; column += lanes) {
+      T *panel = packed + column * depth;
+      int64_t width = std::min(lanes, block.columns - column);
+      if (width < lanes)
+        std::fill_n(panel, count * lanes, T());
+      transposeTerms(block.b, d.b_dtype, at + column * d.b_n_stride,
+                     d.b_n_stride, width, count, panel, lanes);
     }
     return;
   }
+  bool isInPlace = holds<T>(d.b_dtype) && d.b_n_stride == 1;
+  T line[blockColumns<T>];
   std::fill_n(line, padded, T());
   for (int64_t term = 0; term < count; ++term) {
-    loadRow(line, block.b, d.b_dtype, at + term * d.b_k_stride, d.b_n_stride,
-            block.columns);
-    for (int64_t column = 0; column < padded; column += lanes)
-      std::copy_n(line + column, lanes, place(term, column));
+    int64_t row = at + term * d.b_k_stride;
+    int64_t column = 0;
+    if (isInPlace)
+      for (; column + lanes <= block.columns; column += lanes)
+        std::memcpy(packed + column * depth + term * lanes,
+                    static_cast<const char *>(block.b) +
+                        (row + column) * size<T>,
+                    static_cast<size_t>(lanes * size<T>));
+    loadRow(line + column, block.b, d.b_dtype, row + column * d.b_n_stride,
+            d.b_n_stride, block.columns - column);
+    for (; column < padded; column += lanes)
+      std::copy_n(line + column, lanes, packed + column * depth + term * lanes);
+  }
+}
+
+/// Copies A[row, row + rows) x [k, k + count) of the block: `tileRows` rows
+/// after `tileRows` rows, and all rows of a term one after the other.
+template <typename T, int tileRows>
+void packRows(const Block &block, int64_t row, int64_t rows, int64_t k,
+              int64_t count, T *packed) {
+  const remat_matmul &d = block.d;
+  int64_t at = block.aAt + row * d.a_m_stride + k * d.a_k_stride;
+  if (d.a_k_stride == 1 && d.a_m_stride != 1) {
+    for (int64_t first = 0; first < rows; first += tileRows)
+      transposeTerms(block.a, d.a_dtype, at + first * d.a_m_stride,
+                     d.a_m_stride, std::min<int64_t>(tileRows, rows - first),
+                     count, packed + first * depth, tileRows);
+    return;
+  }
+  bool isInPlace = holds<T>(d.a_dtype) && d.a_m_stride == 1;
+  T line[partRows<T>] = {};
+  for (int64_t term = 0; term < count; ++term) {
+    int64_t column = at + term * d.a_k_stride;
+    int64_t first = 0;
+    if (isInPlace)
+      for (; first + tileRows <= rows; first += tileRows)
+        std::memcpy(packed + first * depth + term * tileRows,
+                    static_cast<const char *>(block.a) +
+                        (column + first) * size<T>,
+                    tileRows * sizeof(T));
+    loadRow(line + first, block.a, d.a_dtype, column + first * d.a_m_stride,
+            d.a_m_stride, rows - first);
+    for (; first < rows; first += tileRows)
+      std::copy_n(line + first, tileRows,
+                  packed + first * depth + term * tileRows);
   }
 }
 
@@ -218,28 +306,31 @@ template <typename T, int bytes, int tileRows>
 [[gnu::always_inline]] inline void computeBlock(const Block &block) {
   constexpr int64_t lanes = bytes / size<T>;
   const remat_matmul &d = block.d;
-  alignas(64) T packed[depth * blockColumns<T>], tile[tileRows * depth];
+  static_assert(partRows<T> % tileRows == 0);
+  alignas(64) T packed[depth * blockColumns<T>], part[partRows<T> * depth];
   alignas(64) T sums[blockRows * blockColumns<T>];
   std::fill_n(sums, block.rows * blockColumns<T>, T());
-  bool isConverted = !holds<T>(d.a_dtype);
+  bool isPacked = !holds<T>(d.a_dtype) || d.a_k_stride != 1;
   for (int64_t k = 0; k < d.k; k += depth) {
     int64_t count = std::min(depth, d.k - k);
     packColumns(block, lanes, k, count, packed);
-    for (int64_t row = 0; row < block.rows; row += tileRows) {
-      int64_t rows = std::min<int64_t>(tileRows, block.rows - row);
-      int64_t at = block.aAt + row * d.a_m_stride + k * d.a_k_stride;
-      const char *a = isConverted
-                          ? reinterpret_cast<const char *>(tile)
-                          : static_cast<const char *>(block.a) + at * size<T>;
-      int64_t aRow = isConverted ? depth : d.a_m_stride;
-      int64_t aColumn = isConverted ? 1 : d.a_k_stride;
-      for (int64_t i = 0; isConverted && i < rows; ++i)
-        loadRow(tile + i * depth, block.a, d.a_dtype, at + i * d.a_m_stride,
-                d.a_k_stride, count);
+    for (int64_t begin = 0; begin < block.rows; begin += partRows<T>) {
+      int64_t end = std::min(begin + partRows<T>, block.rows);
+      if (isPacked)
+        packRows<T, tileRows>(block, begin, end - begin, k, count, part);
+      auto getRows = [&](int64_t row) {
+        if (isPacked)
+          return reinterpret_cast<const char *>(part + (row - begin) * depth);
+        int64_t at = block.aAt + row * d.a_m_stride + k * d.a_k_stride;
+        return static_cast<const char *>(block.a) + at * size<T>;
+      };
       for (int64_t column = 0; column < block.columns; column += lanes)
-        addAnyTerms<T, bytes, tileRows>(rows, a, aRow, aColumn,
-                                        packed + column * depth, count,
-                                        sums + row * blockColumns<T> + column);
+        for (int64_t row = begin; row < end; row += tileRows)
+          addAnyTerms<T, bytes, tileRows>(
+              std::min<int64_t>(tileRows, end - row), getRows(row),
+              isPacked ? 1 : d.a_m_stride, isPacked ? tileRows : 1,
+              packed + column * depth, count,
+              sums + row * blockColumns<T> + column);
     }
   }
   storeSums(block, sums);
@@ -309,25 +400,25 @@ template <typename T>
 void TiledMatmul::runBlocks(const void *const *operands, void *result) const {
   ComputeBlock compute = pickComputeBlock<T>();
   int64_t batches = d.batch[0] * d.batch[1] * d.batch[2];
-  int64_t across = (d.n + blockColumns<T> - 1) / blockColumns<T>;
-  auto countBlocks = [&](int64_t rows) {
-    return batches * across * ((d.m + rows - 1) / rows);
-  };
-  // Enough for all threads, as far as B need not be copied too often.
-  int64_t rows = blockRows;
-  while (rows > blockRows / 8 && countBlocks(rows) < 4 * int64_t(threads))
+  int64_t rows = blockRows, columns = blockColumns<T>;
+  auto across = [&] { return (d.n + columns - 1) / columns; };
+  auto down = [&] { return (d.m + rows - 1) / rows; };
+  // Enough for all threads, as far as factors need not be copied too often.
+  auto areFew = [&] { return batches * across() * down() < 4 * threads; };
+  while (columns * size<T> > leastRowBytes && areFew())
+    columns /= 2;
+  while (rows > leastRows && areFew())
     rows /= 2;
-  int64_t down = (d.m + rows - 1) / rows;
   MatmulExtras extras(d);
   const void *bias = extras.readsBias ? operands[extras.getOperand()] : nullptr;
   const void *input = extras.readsInput    ? operands[extras.getOperand()]
                       : extras.writesInput ? operands[extras.getResult()]
                                            : nullptr;
-  parallelFor(threads, countBlocks(rows), 1,
+  parallelFor(threads, batches * across() * down(), 1,
               [&](int64_t begin, int64_t end, int) {
                 for (int64_t number = begin; number < end; ++number) {
-                  int64_t row = number % down * rows;
-                  int64_t column = number / down % across * blockColumns<T>;
+                  int64_t row = number % down() * rows;
+                  int64_t column = number / down() % across() * columns;
                   Block block{d,
                               operands[0],
                               operands[1],
@@ -336,12 +427,12 @@ void TiledMatmul::runBlocks(const void *const *operands, void *result) const {
                               column * d.b_n_stride,
                               row * d.c_m_stride + column * d.c_n_stride,
                               std::min(rows, d.m - row),
-                              std::min(blockColumns<T>, d.n - column),
+                              std::min(columns, d.n - column),
                               bias,
                               const_cast<void *>(input),
                               column,
                               row};
-                  int64_t rest = number / down / across;
+                  int64_t rest = number / down() / across();
                   for (int i = 2; i >= 0; --i) {
                     int64_t index = rest % d.batch[i];
                     rest /= d.batch[i];
