@@ -31,6 +31,10 @@ void scaleSubnormalLogarithms(mlir::Operation *root);
 /// upstream's expansion keeps few digits.
 void extendLogarithmsNearZero(mlir::Operation *root);
 
+/// Replaces square roots of complex scalars in `root`, and their reciprocals,
+/// by arithmetic of the parts. Those of real numbers have a part that is 0.
+void expandComplexRoots(mlir::Operation *root);
+
 } // namespace remat::codegen
 
 #endif // REMAT_LIB_CODEGEN_MATHEXPANSIONS_H

@@ -42,6 +42,22 @@ class SpecialTest(unittest.TestCase):
                     edges = z[z.abs() < 1e4] if name in ("cosh", "sinh", "exp2") else z
                     self.check(getattr(torch, name), edges, tolerance=max(tolerance, 1e-9))
 
+    def test_complex_roots(self):
+        """A root of a real number has a part that is 0, and parts of any size have all digits."""
+        parts = [0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 1e-30, 1e30, -1e30, inf, -inf, nan]
+        for dtype, tolerance in ((torch.complex64, 2e-6), (torch.complex128, 1e-12)):
+            z = torch.tensor([complex(x, y) for x in parts for y in parts], dtype=dtype)
+            self.check(torch.sqrt, z, tolerance=tolerance)
+            real = torch.complex(*torch.tensor([[-1.0, -0.5, -3.0, -1e30], [0.0, -0.0, 0.0, -0.0]], dtype=z.real.dtype))
+            for root in (torch.sqrt, torch.rsqrt):
+                found = torch.compile(root, backend="remat", fullgraph=True)(real)
+                self.assertEqual(found.real.tolist(), [0.0] * 4)
+                torch.testing.assert_close(found.imag, root(real).imag, rtol=tolerance, atol=0.0)
+            small = torch.tensor([complex(-2e-38, 1e-38), complex(1e-38, -3e-38), complex(3e38, 3e38)], dtype=dtype)
+            found = torch.compile(torch.sqrt, backend="remat", fullgraph=True)(small).to(torch.complex128)
+            expected = torch.sqrt(small.to(torch.complex128))
+            torch.testing.assert_close(torch.view_as_real(found), torch.view_as_real(expected), rtol=tolerance, atol=0.0)
+
     def test_gradients_of_complex_functions(self):
         z = torch.randn(20, dtype=torch.complex128, requires_grad=True)
         for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "log2", "log10"):
