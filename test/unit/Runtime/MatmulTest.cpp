@@ -215,7 +215,7 @@ TEST(Matmul, Blocks) {
   std::mt19937 random(9);
   for (auto &type : types)
     for (int layout = 0; layout < 4; ++layout) {
-      Case test = plain(1, 205, 67, 263);
+      Case test = plain(1, 205, 275, 263);
       remat_matmul &d = test.d;
       d.a_dtype = type[0], d.b_dtype = type[1], d.c_dtype = type[2];
       d.accumulate = layout % 2;
@@ -236,7 +236,7 @@ TEST(Matmul, Blocks) {
 TEST(Matmul, BlocksDoNotDependOnThreads) {
   std::mt19937 random(10);
   for (int32_t type : {REMAT_F64, REMAT_F16}) {
-    Case test = plain(1, 150, 70, 300);
+    Case test = plain(1, 150, 300, 300);
     test.d.a_dtype = test.d.b_dtype = test.d.c_dtype = type;
     Elements a(type, test.sizes[0]), b(type, test.sizes[1]);
     for (Elements *e : {&a, &b})
