@@ -38,6 +38,7 @@ struct Progress {
   int64_t lowerBound = 0, baseCost = 0;
 };
 
+/// How an algorithm searches, and when it ends.
 struct SolverOptions {
   /// How much work a search may do beyond its first plan. Work is counted, not
   /// timed, so that a plan does not depend on the machine's load. One unit

@@ -18,6 +18,8 @@
 
 namespace remat::planning {
 
+/// What a plan does with a value between the op that makes it and its last
+/// reader.
 enum class Decision : uint8_t {
   /// One copy, which does not wait: it does not cross from the forward to the
   /// backward phase or, where there are no phases, is read by the ops directly
@@ -61,6 +63,7 @@ struct ValueExplanation {
   std::string forcedBy;
 };
 
+/// What a plan decided on all values.
 struct Explanation {
   /// Sorted by the byte-time under save-all, largest first, then by id. Values
   /// of no bytes are left out unless they came back.

@@ -58,6 +58,7 @@ struct Tensor {
   int64_t size() const { return width * height; }
 };
 
+/// An operation of the graph: a product or a pointwise one.
 struct Op {
   /// A product of two operands with one result; else pointwise, on operands and
   /// results of one shape.
@@ -76,6 +77,7 @@ struct Granularity {
   int64_t depth = 1;
 };
 
+/// A graph, and the machine that runs it.
 struct Problem {
   std::vector<Tensor> tensors;
   std::vector<Op> ops;
@@ -119,6 +121,7 @@ enum class TileRule {
   OnePass
 };
 
+/// Which reading of the contest's rules applies.
 struct Rules {
   TileRule tiles = TileRule::Native;
   /// Whether a product's cost is that of the native depth, not that of all of
@@ -141,9 +144,11 @@ struct Group {
   double latency = 0;
 };
 
+/// Groups in the order in which they run. An operation may be in several.
 struct Schedule {
   std::vector<Group> groups;
 
+  /// The sum of the latencies of the groups, which `evaluate` sets.
   double getLatency() const;
 };
 
@@ -153,6 +158,7 @@ llvm::Expected<Problem> parseProblem(llvm::StringRef text);
 bool isProblem(llvm::StringRef text);
 /// Reads a schedule in the contest's format.
 llvm::Expected<Schedule> parseSchedule(llvm::StringRef text);
+/// Writes a schedule in the contest's format.
 llvm::json::Value toJson(const Schedule &schedule);
 
 /// Checks a schedule, and sets the latencies of its groups. Fails with what is
@@ -168,6 +174,7 @@ llvm::Error evaluate(const Problem &problem, const Rules &rules,
 /// tiles by a product whose reduction takes several steps.
 double computeLowerBound(const Problem &problem, const Rules &rules);
 
+/// What the search comes to.
 struct Found {
   Schedule schedule;
   /// A proven bound on the latency of all schedules.

@@ -17,6 +17,7 @@
 
 namespace remat::planning {
 
+/// Which budgets are planned, and how.
 struct FrontierOptions {
   /// The algorithm that plans each budget.
   std::string solver = "auto";
@@ -30,6 +31,7 @@ struct FrontierOptions {
   SolverOptions search;
 };
 
+/// A budget and its plan.
 struct FrontierPoint {
   int64_t budgetBytes = 0;
   /// The best plan within the budget, among those found for any budget.

@@ -20,6 +20,7 @@
 
 namespace remat::planning {
 
+/// What the bound may cost, and what is known before.
 struct LowerBoundOptions {
   /// How much work to spend, as in SolverOptions: about the number of seconds
   /// on a core of 3 GHz. Counted, not measured.
@@ -40,6 +41,7 @@ struct LowerBoundOptions {
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 
+/// A bound, and what it comes from.
 struct LowerBound {
   /// No plan within the device budget takes less `Solution::time`.
   int64_t time = 0;

@@ -37,6 +37,7 @@ struct LiveRange {
   int64_t fixedOffset = -1;
 };
 
+/// Where each range lies, and how good that is known to be.
 struct Packing {
   /// One for each range, in bytes.
   std::vector<int64_t> offsets;
@@ -51,6 +52,7 @@ struct Packing {
   bool optimal() const { return totalBytes == lowerBytes; }
 };
 
+/// When the search for a small arena ends, and whom it tells.
 struct PackingOptions {
   /// About a second, in visits of a range or position.
   static constexpr int64_t usualWork = 1'000'000'000;

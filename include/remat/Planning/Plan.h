@@ -54,6 +54,7 @@ inline bool actsOnOp(ActionKind kind) {
   return kind == ActionKind::Run || kind == ActionKind::Absorb;
 }
 
+/// One step of a plan: what is done, and with which op or value.
 struct Action {
   ActionKind kind = ActionKind::Run;
   /// An OpId for Run and Absorb, the ValueId of a root otherwise.
@@ -64,6 +65,8 @@ struct Action {
   }
 };
 
+/// What runs and moves, in this order. Whether that is legal, and what it
+/// needs, is for `verify` and the simulator to say.
 struct Plan {
   std::vector<Action> actions;
 

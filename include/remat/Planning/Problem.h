@@ -53,6 +53,7 @@ enum class Policy : uint8_t {
   PreferCpuOffload,
 };
 
+/// Whether a plan that does otherwise is illegal; PREFER policies are wishes.
 inline bool isMust(Policy policy) {
   return policy == Policy::MustSave || policy == Policy::MustRecompute ||
          policy == Policy::MustCpuOffload;

@@ -40,6 +40,7 @@ enum class BudgetCounts { Arena, Peak };
 
 /// "arena" or "peak".
 llvm::StringRef stringify(BudgetCounts counts);
+/// The inverse of `stringify`; nothing for any other text.
 std::optional<BudgetCounts> parseBudgetCounts(llvm::StringRef text);
 
 /// A problem and the node ids of its file.

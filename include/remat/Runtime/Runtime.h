@@ -382,9 +382,12 @@ uint64_t remat_step_check_bytes(const remat_step *step);
 /// Releases the step; NULL is allowed.
 void remat_step_free(remat_step *step);
 
+/// The numbers of arguments, results and entries of the step; 0 if it is NULL.
 size_t remat_step_argument_count(const remat_step *step);
 size_t remat_step_result_count(const remat_step *step);
 size_t remat_step_entry_count(const remat_step *step);
+/// Describe one of them. REMAT_INVALID_ARGUMENT if `index` is not below their
+/// number, or if a pointer is NULL.
 remat_status remat_step_argument(const remat_step *step, size_t index,
                                  remat_tensor_info *info);
 remat_status remat_step_result(const remat_step *step, size_t index,

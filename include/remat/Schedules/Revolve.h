@@ -109,6 +109,7 @@ inline bool areAllOnHost(int64_t iterations, int64_t hostSlots,
   return hostSlots > 0 && period == 1 && hostSlots >= iterations - 2;
 }
 
+/// What a step of the reversal of a loop does.
 enum class LoopActionKind : uint8_t {
   /// Keep a checkpoint of the current state `from`.
   Store,
@@ -122,6 +123,7 @@ enum class LoopActionKind : uint8_t {
   Backward,
 };
 
+/// One step of a reversal. The fields mean what the kind says of them.
 struct LoopAction {
   LoopActionKind kind = LoopActionKind::Advance;
   int64_t from = 0, to = 0;
