@@ -258,7 +258,7 @@ Error ArenaPlanner::sweep() {
 }
 
 /// Rounds of reserving, planning and packing. After some of them, others begin
-/// with more room: which plan it leads to hangs on what is reserved first.
+/// with more room: which plan it leads to depends on what is reserved first.
 Error ArenaPlanner::searchWithReserves(unsigned rounds, bool endsWithFirst) {
   int64_t growth = 1;
   const Reserve first = overhang;

@@ -8,10 +8,11 @@
 // that budget finds none. Such a plan was made for its peak at any cost, so a
 // second search begins with it.
 //
-// A search for a budget near the smallest one hangs on luck, and may find a
-// slower plan than one for less memory. So budgets from the smallest one up are
-// planned, too, the same ones for all budgets, each from the plan of the one
-// before. The plan of the smallest is the one that is found for it alone.
+// A search for a budget near the smallest one depends on random choices, and
+// may find a slower plan than one for less memory. So budgets from the smallest
+// one up are planned, too, the same ones for all budgets, each from the plan of
+// the one before. The plan of the smallest is the one that is found for it
+// alone.
 //
 //===----------------------------------------------------------------------===//
 
