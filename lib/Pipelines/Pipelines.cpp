@@ -311,11 +311,15 @@ void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
     buildPlanPipeline(pm, options);
   if (level < StepLevel::Code)
     return;
+  LoweringOptions lowering;
+  lowering.name = options.name;
+  lowering.threads = options.threads;
+  lowering.chip = options.chip;
   // The table of options has refused names that are not known.
   llvm::Expected<const Target *> target =
       lookupTarget(options.target.empty() ? "cpu" : options.target);
   if (target)
-    (*target)->addLowering(pm, {options.name, options.threads});
+    (*target)->addLowering(pm, lowering);
   else
     llvm::consumeError(target.takeError());
 }

@@ -41,6 +41,9 @@ struct LoweringOptions {
   int threads = 0;
   /// Whether products of f32 may be multiplied as TF32 (REMAT_TABLE_TF32).
   bool allowsTf32 = false;
+  /// The processor that loops are cut for, as in EmitOptions. The code is right
+  /// for any other, if not as fast.
+  std::string chip{};
 };
 
 /// What libraries of a target carry out beside what they always do.

@@ -35,11 +35,11 @@ using namespace remat;
 namespace {
 
 /// Rows of a block, bytes of a row of it, terms that are added at a time, and
-/// bytes of a copied part of A. What lies on the stack is 640 KiB.
-constexpr int64_t blockRows = 192, rowBytes = 1024, depth = 256;
+/// bytes of a copied part of A. What lies on the stack is 832 KiB.
+constexpr int64_t blockRows = 384, rowBytes = 1024, depth = 256;
 constexpr int64_t partBytes = 192 << 10;
 /// What a block has at least where more of them are cut for threads.
-constexpr int64_t leastRows = blockRows / 8, leastRowBytes = 256;
+constexpr int64_t leastRows = 24, leastRowBytes = 256;
 
 template <typename T>
 constexpr auto size = static_cast<int64_t>(sizeof(T));
@@ -142,74 +142,51 @@ void transposeTerms(const void *from, int32_t dtype, int64_t at, int64_t stride,
   }
 }
 
-/// Copies B[k, k + count) x the block's columns: vector by vector, and all
-/// terms of a vector one after the other. Zeros fill the last vector.
-template <typename T>
-void packColumns(const Block &block, int64_t lanes, int64_t k, int64_t count,
-                 T *packed) {
-  const remat_matmul &d = block.d;
-  int64_t at = block.bAt + k * d.b_k_stride;
-  int64_t padded = (block.columns + lanes - 1) / lanes * lanes;
-  if (d.b_k_stride == 1 && d.b_n_stride != 1) {
-    for (int64_t column = 0; column < block.columns; column += lanes) {
-      T *panel = packed + column * depth;
-      int64_t width = std::min(lanes, block.columns - column);
-      if (width < lanes)
-        std::fill_n(panel, count * lanes, T());
-      transposeTerms(block.b, d.b_dtype, at + column * d.b_n_stride,
-                     d.b_n_stride, width, count, panel, lanes);
-    }
-    return;
-  }
-  bool isInPlace = holds<T>(d.b_dtype) && d.b_n_stride == 1;
-  T line[blockColumns<T>];
-  std::fill_n(line, padded, T());
-  for (int64_t term = 0; term < count; ++term) {
-    int64_t row = at + term * d.b_k_stride;
-    int64_t column = 0;
-    if (isInPlace)
-      for (; column + lanes <= block.columns; column += lanes)
-        std::memcpy(packed + column * depth + term * lanes,
-                    static_cast<const char *>(block.b) +
-                        (row + column) * size<T>,
-                    static_cast<size_t>(lanes * size<T>));
-    loadRow(line + column, block.b, d.b_dtype, row + column * d.b_n_stride,
-            d.b_n_stride, block.columns - column);
-    for (; column < padded; column += lanes)
-      std::copy_n(line + column, lanes, packed + column * depth + term * lanes);
-  }
-}
+/// The terms [k, k + count) of some rows of A or columns of B.
+struct Operand {
+  const void *data;
+  int32_t dtype;
+  int64_t at, stride, termStride;
+};
 
-/// Copies A[row, row + rows) x [k, k + count) of the block: `tileRows` rows
-/// after `tileRows` rows, and all rows of a term one after the other.
-template <typename T, int tileRows>
-void packRows(const Block &block, int64_t row, int64_t rows, int64_t k,
-              int64_t count, T *packed) {
-  const remat_matmul &d = block.d;
-  int64_t at = block.aAt + row * d.a_m_stride + k * d.a_k_stride;
-  if (d.a_k_stride == 1 && d.a_m_stride != 1) {
-    for (int64_t first = 0; first < rows; first += tileRows)
-      transposeTerms(block.a, d.a_dtype, at + first * d.a_m_stride,
-                     d.a_m_stride, std::min<int64_t>(tileRows, rows - first),
-                     count, packed + first * depth, tileRows);
+/// Copies `count` terms of `width` rows or columns: `group` of them after
+/// `group` of them, and all of a term one after the other. Zeros fill the last
+/// group.
+template <typename T, int group>
+void pack(const Operand &from, int64_t width, int64_t count, T *packed) {
+  int64_t whole = width / group * group;
+  if (from.termStride == 1 && from.stride != 1) {
+    if (whole < width)
+      std::fill_n(packed + whole * depth, count * group, T());
+    for (int64_t first = 0; first < width; first += group)
+      transposeTerms(from.data, from.dtype, from.at + first * from.stride,
+                     from.stride, std::min<int64_t>(group, width - first),
+                     count, packed + first * depth, group);
     return;
   }
-  bool isInPlace = holds<T>(d.a_dtype) && d.a_m_stride == 1;
-  T line[partRows<T>] = {};
+  if (!holds<T>(from.dtype) || from.stride != 1)
+    whole = 0;
+  // Few terms at a time, so that a group of them is whole lines of the cache.
+  constexpr int64_t terms = 8;
+  for (int64_t begin = 0; begin < count && whole > 0; begin += terms) {
+    int64_t end = std::min(begin + terms, count);
+    for (int64_t first = 0; first < whole; first += group)
+      for (int64_t term = begin; term < end; ++term)
+        std::memcpy(packed + first * depth + term * group,
+                    static_cast<const char *>(from.data) +
+                        (from.at + term * from.termStride + first) * size<T>,
+                    sizeof(T[group]));
+  }
+  if (whole == width)
+    return;
+  T line[std::max(blockColumns<T>, partRows<T>) + group] = {};
   for (int64_t term = 0; term < count; ++term) {
-    int64_t column = at + term * d.a_k_stride;
-    int64_t first = 0;
-    if (isInPlace)
-      for (; first + tileRows <= rows; first += tileRows)
-        std::memcpy(packed + first * depth + term * tileRows,
-                    static_cast<const char *>(block.a) +
-                        (column + first) * size<T>,
-                    tileRows * sizeof(T));
-    loadRow(line + first, block.a, d.a_dtype, column + first * d.a_m_stride,
-            d.a_m_stride, rows - first);
-    for (; first < rows; first += tileRows)
-      std::copy_n(line + first, tileRows,
-                  packed + first * depth + term * tileRows);
+    loadRow(line, from.data, from.dtype,
+            from.at + term * from.termStride + whole * from.stride, from.stride,
+            width - whole);
+    for (int64_t first = whole; first < width; first += group)
+      std::copy_n(line + first - whole, group,
+                  packed + first * depth + term * group);
   }
 }
 
@@ -313,16 +290,21 @@ template <typename T, int bytes, int tileRows>
   bool isPacked = !holds<T>(d.a_dtype) || d.a_k_stride != 1;
   for (int64_t k = 0; k < d.k; k += depth) {
     int64_t count = std::min(depth, d.k - k);
-    packColumns(block, lanes, k, count, packed);
+    pack<T, lanes>({block.b, d.b_dtype, block.bAt + k * d.b_k_stride,
+                    d.b_n_stride, d.b_k_stride},
+                   block.columns, count, packed);
     for (int64_t begin = 0; begin < block.rows; begin += partRows<T>) {
       int64_t end = std::min(begin + partRows<T>, block.rows);
+      Operand a{block.a, d.a_dtype,
+                block.aAt + begin * d.a_m_stride + k * d.a_k_stride,
+                d.a_m_stride, d.a_k_stride};
       if (isPacked)
-        packRows<T, tileRows>(block, begin, end - begin, k, count, part);
+        pack<T, tileRows>(a, end - begin, count, part);
       auto getRows = [&](int64_t row) {
         if (isPacked)
           return reinterpret_cast<const char *>(part + (row - begin) * depth);
-        int64_t at = block.aAt + row * d.a_m_stride + k * d.a_k_stride;
-        return static_cast<const char *>(block.a) + at * size<T>;
+        return static_cast<const char *>(a.data) +
+               (a.at + (row - begin) * a.stride) * size<T>;
       };
       for (int64_t column = 0; column < block.columns; column += lanes)
         for (int64_t row = begin; row < end; row += tileRows)

@@ -55,7 +55,8 @@ public:
   }
   void addLowering(OpPassManager &pm,
                    const LoweringOptions &options) const override {
-    pm.addPass(createLowerCPUPass({options.name, options.threads}));
+    pm.addPass(
+        createLowerCPUPass({options.name, options.threads, options.chip}));
   }
   llvm::Error emit(ModuleOp module, const EmitOptions &options, OutputKind kind,
                    llvm::raw_pwrite_stream &output) const override {

@@ -57,7 +57,8 @@ JitModule::create(mlir::ModuleOp module, const LoweringOptions &options,
     return std::move(error);
   // As a pass, so that the dialects it produces get loaded.
   mlir::PassManager pm(module.getContext());
-  pm.addPass(createLowerCPUPass({options.name, options.threads}));
+  pm.addPass(
+      createLowerCPUPass({options.name, options.threads, emission.chip}));
   pm.enableVerifier(false); // kernels were verified where they were formed
   if (failed(pm.run(module)))
     return llvm::createStringError("the step could not be lowered for CPU");

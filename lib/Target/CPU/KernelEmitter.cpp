@@ -77,8 +77,8 @@ struct Step {
 class KernelEmitter {
 public:
   KernelEmitter(BufferizedKernel &kernel, StringRef name, ModuleOp module,
-                CheckList &checks)
-      : kernel(kernel), name(name), module(module), checks(checks),
+                CheckList &checks, const TileShape &tile)
+      : kernel(kernel), name(name), module(module), checks(checks), tile(tile),
         builder(OpBuilder::atBlockEnd(module.getBody())) {}
 
   FailureOr<EmittedKernel> run();
@@ -99,6 +99,7 @@ private:
   StringRef name;
   ModuleOp module;
   CheckList &checks;
+  const TileShape &tile;
   OpBuilder builder;
   KernelContext context;
   EmittedKernel result;
@@ -316,7 +317,7 @@ LogicalResult KernelEmitter::emitRows() {
         return failure();
     }
   FailureOr<std::unique_ptr<Emitter>> emitter =
-      makeRowEmitter(kernel.function, context);
+      makeRowEmitter(kernel.function, context, tile);
   if (failed(emitter))
     return failure();
   result.extent = std::max<int64_t>((*emitter)->getExtent(), 1);
@@ -405,6 +406,7 @@ FailureOr<EmittedKernel> KernelEmitter::run() {
 
 FailureOr<EmittedKernel> remat::cpu::emitKernel(BufferizedKernel &kernel,
                                                 StringRef name, ModuleOp module,
-                                                CheckList &checks) {
-  return KernelEmitter(kernel, name, module, checks).run();
+                                                CheckList &checks,
+                                                const TileShape &tile) {
+  return KernelEmitter(kernel, name, module, checks, tile).run();
 }

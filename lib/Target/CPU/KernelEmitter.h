@@ -7,6 +7,8 @@
 #ifndef REMAT_LIB_TARGET_CPU_KERNELEMITTER_H
 #define REMAT_LIB_TARGET_CPU_KERNELEMITTER_H
 
+#include "TileMatmul.h"
+
 #include "remat/Codegen/KernelBufferization.h"
 #include "remat/Codegen/KernelContext.h"
 #include "remat/Codegen/KernelWorkspace.h"
@@ -27,11 +29,11 @@ struct EmittedKernel {
 };
 
 /// Emits the loops of `kernel` as a function `name` into `module`, its
-/// constants as globals beside it.
-mlir::FailureOr<EmittedKernel> emitKernel(BufferizedKernel &kernel,
-                                          llvm::StringRef name,
-                                          mlir::ModuleOp module,
-                                          CheckList &checks);
+/// constants as globals beside it. Contractions in kernels of rows are cut into
+/// tiles of the shape `tile`.
+mlir::FailureOr<EmittedKernel>
+emitKernel(BufferizedKernel &kernel, llvm::StringRef name,
+           mlir::ModuleOp module, CheckList &checks, const TileShape &tile);
 
 } // namespace remat::cpu
 

@@ -32,7 +32,11 @@ struct LowerCPU : remat::impl::LowerCPUPassBase<LowerCPU> {
   using LowerCPUPassBase::LowerCPUPassBase;
 
   void runOnOperation() override {
-    if (failed(remat::cpu::lowerToLLVM(getOperation(), {name, threads})))
+    remat::LoweringOptions options;
+    options.name = name;
+    options.threads = threads;
+    options.chip = chip;
+    if (failed(remat::cpu::lowerToLLVM(getOperation(), options)))
       signalPassFailure();
   }
 };

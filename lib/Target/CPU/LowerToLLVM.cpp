@@ -10,6 +10,7 @@
 
 #include "remat/Codegen/StepModule.h"
 #include "remat/Target/CPU/ScalarLowering.h"
+#include "remat/Target/CPU/TargetMachine.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,6 +25,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 using namespace remat;
@@ -40,6 +42,8 @@ struct KernelFunction {
 
 class CPUKernelCompiler : public KernelCompiler {
 public:
+  explicit CPUKernelCompiler(const TileShape &tile) : tile(tile) {}
+
   LogicalResult compile(func::FuncOp kernel, StringRef symbol, ModuleOp code,
                         CheckList &checks, CompiledKernel &result) override;
   LogicalResult finish(ModuleOp code) override;
@@ -47,6 +51,7 @@ public:
 private:
   void createFunction(ModuleOp code, const KernelFunction &function);
 
+  TileShape tile;
   std::vector<KernelFunction> functions;
 };
 
@@ -60,7 +65,7 @@ LogicalResult CPUKernelCompiler::compile(func::FuncOp kernel, StringRef symbol,
     return failure();
   std::string loops = (symbol + "_loops").str();
   FailureOr<EmittedKernel> emitted =
-      emitKernel(*bufferized, loops, code, checks);
+      emitKernel(*bufferized, loops, code, checks, tile);
   if (failed(emitted))
     return failure();
   result.workspaceBytes = emitted->workspaceBytes;
@@ -114,6 +119,9 @@ LogicalResult remat::cpu::lowerToLLVM(ModuleOp module,
                     func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
                     math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                     tensor::TensorDialect, vector::VectorDialect>();
-  CPUKernelCompiler compiler;
+  auto machine = createTargetMachine(options.chip);
+  if (!machine)
+    return module.emitError(llvm::toString(machine.takeError()));
+  CPUKernelCompiler compiler(getTileShape(**machine));
   return lowerStep(module, options.name, options.threads, compiler);
 }

@@ -32,8 +32,9 @@ namespace {
 
 class RowEmitter : public Emitter {
 public:
-  RowEmitter(func::FuncOp function, KernelContext &kernel)
-      : function(function), kernel(kernel) {}
+  RowEmitter(func::FuncOp function, KernelContext &kernel,
+             const TileShape &tile)
+      : function(function), kernel(kernel), tile(tile) {}
 
   LogicalResult prepare();
   int64_t getExtent() const override { return schedule.numUnits; }
@@ -51,6 +52,7 @@ private:
 
   func::FuncOp function;
   KernelContext &kernel;
+  const TileShape &tile;
   RowSchedule schedule;
   /// The factors B as panels that are packed before the blocks.
   DenseMap<const RowStep *, Value> packed;
@@ -138,7 +140,7 @@ void RowEmitter::emitPacked(OpBuilder &builder, const RowStep &step,
   bool isRow =
       !last->isReduction &&
       nest.outputs[0].coefficients[last - nest.loops.data()] == matmul.c.row;
-  int64_t size = getPackedSize(matmul.maxK, matmul.n);
+  int64_t size = getPackedSize(tile, matmul.maxK, matmul.n);
   if (!isRow || matmul.c.column != 1 || size * 4 > RowTuning::maxPackedBytes ||
       packedBytes + size * 4 > RowTuning::maxAllPackedBytes)
     return;
@@ -148,7 +150,7 @@ void RowEmitter::emitPacked(OpBuilder &builder, const RowStep &step,
   packed[&step] = memref::AllocaOp::create(
       onEntry, loc, MemRefType::get({size}, builder.getF32Type()),
       onEntry.getI64IntegerAttr(64));
-  emitPack(builder, loc, matmul, packed[&step]);
+  emitPack(builder, loc, tile, matmul, packed[&step]);
 }
 
 /// What precedes the blocks of a run.
@@ -180,7 +182,7 @@ LogicalResult RowEmitter::emitStep(OpBuilder &builder, const RowStep &step) {
     LoopNest nest;
     TileMatmul matmul = open(builder, step, nest);
     matmul.packed = packed.lookup(&step);
-    emitTileMatmul(builder, loc, matmul, kernel.entry, tileBuffers);
+    emitTileMatmul(builder, loc, tile, matmul, kernel.entry, tileBuffers);
     return success();
   }
   std::unique_ptr<Emitter> emitter =
@@ -197,7 +199,7 @@ Value RowEmitter::emitColumnEnd(OpBuilder &builder) {
       arith::AddIOp::create(builder, loc, position.blockEnd,
                             emitIndex(builder, loc, schedule.masked.shift - 1),
                             arith::IntegerOverflowFlags::nsw);
-  Value panel = emitIndex(builder, loc, TileTuning::panelColumns);
+  Value panel = emitIndex(builder, loc, tile.columns);
   Value whole = arith::MulIOp::create(
       builder, loc, arith::CeilDivUIOp::create(builder, loc, seen, panel),
       panel, arith::IntegerOverflowFlags::nsw);
@@ -250,8 +252,9 @@ LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
 }
 
 FailureOr<std::unique_ptr<Emitter>>
-remat::cpu::makeRowEmitter(func::FuncOp function, KernelContext &kernel) {
-  auto emitter = std::make_unique<RowEmitter>(function, kernel);
+remat::cpu::makeRowEmitter(func::FuncOp function, KernelContext &kernel,
+                           const TileShape &tile) {
+  auto emitter = std::make_unique<RowEmitter>(function, kernel, tile);
   if (failed(emitter->prepare()))
     return failure();
   return std::unique_ptr<Emitter>(std::move(emitter));

@@ -8,6 +8,7 @@
 #define REMAT_LIB_TARGET_CPU_ROWEMITTER_H
 
 #include "LoopEmitter.h"
+#include "TileMatmul.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -20,7 +21,8 @@ using namespace codegen;
 /// allocations their buffers. Fails with a diagnostic at an operation that has
 /// no such loops.
 mlir::FailureOr<std::unique_ptr<Emitter>>
-makeRowEmitter(mlir::func::FuncOp function, KernelContext &kernel);
+makeRowEmitter(mlir::func::FuncOp function, KernelContext &kernel,
+               const TileShape &tile);
 
 } // namespace remat::cpu
 

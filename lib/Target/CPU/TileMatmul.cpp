@@ -9,12 +9,15 @@
 #include "Tuning.h"
 
 #include "remat/Codegen/IndexArithmetic.h"
+#include "remat/Target/CPU/TargetMachine.h"
 #include "remat/Utils/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 using namespace remat::codegen;
@@ -22,17 +25,15 @@ using namespace remat::cpu;
 
 namespace {
 
-constexpr int64_t lanes = TileTuning::lanes;
-constexpr int64_t blockRows = TileTuning::blockRows;
-constexpr int64_t panelColumns = TileTuning::panelColumns;
 /// Lets the target fuse the two, where it can, in this sum alone.
 constexpr auto contract = arith::FastMathFlags::contract;
 
 class Emission : IndexArithmetic {
 public:
-  Emission(OpBuilder &builder, Location loc, const TileMatmul &matmul)
-      : IndexArithmetic(builder, loc), p(matmul),
-        vectorType(VectorType::get({lanes}, builder.getF32Type())) {}
+  Emission(OpBuilder &builder, Location loc, const TileShape &tile,
+           const TileMatmul &matmul)
+      : IndexArithmetic(builder, loc), p(matmul), tile(tile),
+        vectorType(VectorType::get({tile.lanes}, builder.getF32Type())) {}
 
   void emitPanelPack(Value panel, int64_t width, Value buffer, Value place);
   void emitPanel(Value panel, int64_t width, Value buffer, Value place);
@@ -60,7 +61,7 @@ private:
   }
   Value mask(int64_t width) {
     return vector::ConstantMaskOp::create(
-        builder, loc, VectorType::get({lanes}, builder.getI1Type()),
+        builder, loc, VectorType::get({tile.lanes}, builder.getI1Type()),
         ArrayRef<int64_t>{width});
   }
   Value zero() {
@@ -76,6 +77,7 @@ private:
   }
 
   const TileMatmul &p;
+  const TileShape &tile;
   VectorType vectorType;
 };
 
@@ -83,11 +85,11 @@ private:
 
 template <typename Function>
 void Emission::forPanels(const Function &emit) {
-  int64_t whole = p.n / panelColumns;
+  int64_t whole = p.n / tile.columns;
   Value needed;
   if (p.nEnd)
     needed =
-        arith::CeilDivUIOp::create(builder, loc, p.nEnd, index(panelColumns));
+        arith::CeilDivUIOp::create(builder, loc, p.nEnd, index(tile.columns));
   if (whole > 0) {
     OpBuilder::InsertionGuard guard(builder);
     Value count = index(whole);
@@ -95,9 +97,9 @@ void Emission::forPanels(const Function &emit) {
       count = arith::MinUIOp::create(builder, loc, count, needed);
     auto loop = open(index(0), count, 1);
     keepLoop(loop);
-    emit(loop.getInductionVar(), panelColumns);
+    emit(loop.getInductionVar(), tile.columns);
   }
-  int64_t rest = p.n % panelColumns;
+  int64_t rest = p.n % tile.columns;
   if (rest == 0)
     return;
   OpBuilder::InsertionGuard guard(builder);
@@ -108,14 +110,14 @@ void Emission::forPanels(const Function &emit) {
 
 /// Where a panel begins among all.
 Value Emission::getPlace(Value panel) {
-  return mul(panel, p.maxK * panelColumns);
+  return mul(panel, p.maxK * tile.columns);
 }
 
 /// Copies a panel, zeros behind its last column.
 void Emission::emitPanelPack(Value panel, int64_t width, Value buffer,
                              Value place) {
   OpBuilder::InsertionGuard guard(builder);
-  Value first = mul(panel, panelColumns);
+  Value first = mul(panel, tile.columns);
   // The inner loop is the one that walks B in order.
   bool columnsInside = std::abs(p.b.column) <= std::abs(p.b.row);
   auto copy = [&](int64_t columns, bool fill) {
@@ -139,25 +141,26 @@ void Emission::emitPanelPack(Value panel, int64_t width, Value buffer,
       value = load(p.b, k, add(first, column));
     Value row = arith::SubIOp::create(builder, loc, k, p.kBegin, nsw);
     memref::StoreOp::create(builder, loc, value, buffer,
-                            add(place, add(mul(row, panelColumns), column)));
+                            add(place, add(mul(row, tile.columns), column)));
   };
   copy(width, /*fill=*/false);
-  if (width < panelColumns)
-    copy(panelColumns, /*fill=*/true);
+  if (width < tile.columns)
+    copy(tile.columns, /*fill=*/true);
 }
 
 /// `count` rows of C from `row` on, in registers.
 void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
                         Value buffer, Value place) {
   OpBuilder::InsertionGuard guard(builder);
-  int64_t vectors = llvm::divideCeil(width, lanes);
-  Value first = mul(panel, panelColumns);
-  auto isPart = [&](int64_t v) { return (v + 1) * lanes > width; };
+  int64_t vectors = llvm::divideCeil(width, tile.lanes);
+  Value first = mul(panel, tile.columns);
+  auto isPart = [&](int64_t v) { return (v + 1) * tile.lanes > width; };
   SmallVector<Value> rows, sums;
   for (int64_t r = 0; r < count; ++r)
     rows.push_back(r == 0 ? row : add(row, index(r)));
   auto getPlaceInC = [&](int64_t r, int64_t v) {
-    return address(p.c, rows[r], v == 0 ? first : add(first, index(v * lanes)));
+    return address(p.c, rows[r],
+                   v == 0 ? first : add(first, index(v * tile.lanes)));
   };
   for (int64_t r = 0; r < count; ++r)
     for (int64_t v = 0; v < vectors; ++v) {
@@ -167,9 +170,9 @@ void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
       }
       Value at = getPlaceInC(r, v);
       if (isPart(v))
-        sums.push_back(
-            vector::MaskedLoadOp::create(builder, loc, vectorType, p.c.buffer,
-                                         at, mask(width - v * lanes), zero()));
+        sums.push_back(vector::MaskedLoadOp::create(
+            builder, loc, vectorType, p.c.buffer, at,
+            mask(width - v * tile.lanes), zero()));
       else
         sums.push_back(vector::LoadOp::create(builder, loc, vectorType,
                                               p.c.buffer, ValueRange(at)));
@@ -177,12 +180,12 @@ void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
   scf::ForOp loop = open(p.kBegin, p.kEnd, 1, sums);
   Value k = loop.getInductionVar();
   Value step = arith::SubIOp::create(builder, loc, k, p.kBegin, nsw);
-  Value packed = add(place, mul(step, panelColumns));
+  Value packed = add(place, mul(step, tile.columns));
   SmallVector<Value> columns, updated;
   for (int64_t v = 0; v < vectors; ++v)
     columns.push_back(vector::LoadOp::create(
         builder, loc, vectorType, buffer,
-        ValueRange(v == 0 ? packed : add(packed, index(v * lanes)))));
+        ValueRange(v == 0 ? packed : add(packed, index(v * tile.lanes)))));
   for (int64_t r = 0; r < count; ++r) {
     Value element = load(p.a, rows[r], k);
     Value factor =
@@ -200,9 +203,9 @@ void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
   for (int64_t r = 0; r < count; ++r)
     for (int64_t v = 0; v < vectors; ++v) {
       Value at = getPlaceInC(r, v), sum = loop.getResult(r * vectors + v);
-      if (isPart(v) && width % lanes != 0)
+      if (isPart(v) && width % tile.lanes != 0)
         vector::MaskedStoreOp::create(builder, loc, p.c.buffer, at,
-                                      mask(width - v * lanes), sum);
+                                      mask(width - v * tile.lanes), sum);
       else
         vector::StoreOp::create(builder, loc, sum, p.c.buffer, ValueRange(at));
     }
@@ -210,14 +213,17 @@ void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
 
 void Emission::emitPanel(Value panel, int64_t width, Value buffer,
                          Value place) {
-  Value rows = arith::SubIOp::create(builder, loc, p.mEnd, p.mBegin, nsw);
-  Value rest = arith::RemUIOp::create(builder, loc, rows, index(blockRows));
-  Value middle = arith::SubIOp::create(builder, loc, p.mEnd, rest, nsw);
-  for (auto [begin, end, count] : {std::tuple(p.mBegin, middle, blockRows),
-                                   std::tuple(middle, p.mEnd, int64_t(1))}) {
+  // The last rows are few: 4, 2 and 1 of them, at most once each.
+  Value begin = p.mBegin;
+  for (int64_t count = tile.rows; count > 0;
+       count = llvm::bit_floor(static_cast<uint64_t>(count - 1))) {
     OpBuilder::InsertionGuard guard(builder);
+    Value rows = arith::SubIOp::create(builder, loc, p.mEnd, begin, nsw);
+    Value rest = arith::RemUIOp::create(builder, loc, rows, index(count));
+    Value end = arith::SubIOp::create(builder, loc, p.mEnd, rest, nsw);
     auto loop = open(begin, end, count);
     emitRows(loop.getInductionVar(), count, panel, width, buffer, place);
+    begin = end;
   }
 }
 
@@ -268,13 +274,27 @@ TileMatrix Emission::emitWidened(Value buffer) {
   return wide;
 }
 
-int64_t remat::cpu::getPackedSize(int64_t maxK, int64_t n) {
-  return maxK * llvm::alignTo(n, panelColumns);
+TileShape remat::cpu::getTileShape(const llvm::TargetMachine &machine) {
+  auto make = [](int64_t lanes, int64_t rows) {
+    return TileShape{lanes, rows, TileTuning::panelVectors * lanes};
+  };
+  if (hasX86Feature(machine, "avx512f"))
+    return make(16, TileTuning::manyRows);
+  if (hasX86Feature(machine, "avx"))
+    return make(8, TileTuning::fewRows);
+  return make(4, machine.getTargetTriple().isX86() ? TileTuning::fewRows
+                                                   : TileTuning::manyRows);
+}
+
+int64_t remat::cpu::getPackedSize(const TileShape &tile, int64_t maxK,
+                                  int64_t n) {
+  return maxK * llvm::alignTo(n, tile.columns);
 }
 
 void remat::cpu::emitPack(OpBuilder &builder, Location loc,
-                          const TileMatmul &matmul, Value buffer) {
-  Emission emission(builder, loc, matmul);
+                          const TileShape &tile, const TileMatmul &matmul,
+                          Value buffer) {
+  Emission emission(builder, loc, tile, matmul);
   emission.forPanels([&](Value panel, int64_t width) {
     emission.emitPanelPack(panel, width, buffer, emission.getPlace(panel));
   });
@@ -293,9 +313,9 @@ static Value reserve(Value &buffer, int64_t size, Block *entry, Location loc) {
 }
 
 void remat::cpu::emitTileMatmul(OpBuilder &builder, Location loc,
-                                TileMatmul matmul, Block *entry,
-                                TileBuffers &buffers) {
-  Emission emission(builder, loc, matmul);
+                                const TileShape &tile, TileMatmul matmul,
+                                Block *entry, TileBuffers &buffers) {
+  Emission emission(builder, loc, tile, matmul);
   if (matmul.c.column != 1) {
     emission.emitScalar();
     return;
@@ -312,7 +332,7 @@ void remat::cpu::emitTileMatmul(OpBuilder &builder, Location loc,
     });
     return;
   }
-  Value buffer = reserve(buffers.panel, matmul.maxK * panelColumns, entry, loc);
+  Value buffer = reserve(buffers.panel, matmul.maxK * tile.columns, entry, loc);
   Value start = emitIndex(builder, loc, 0);
   emission.forPanels([&](Value panel, int64_t width) {
     emission.emitPanelPack(panel, width, buffer, start);

@@ -16,17 +16,34 @@
 
 #include "remat/Codegen/RowSchedule.h"
 
+namespace llvm {
+class TargetMachine;
+} // namespace llvm
+
 namespace remat::cpu {
 
 using codegen::TileMatmul;
 using codegen::TileMatrix;
 
+/// The part of C that is kept in registers. Elements do not depend on it.
+struct TileShape {
+  /// Elements of f32 in a vector register.
+  int64_t lanes;
+  int64_t rows;
+  /// Those of a panel of B, a multiple of `lanes`.
+  int64_t columns;
+};
+
+/// What the vector registers of `machine` have room for.
+TileShape getTileShape(const llvm::TargetMachine &machine);
+
 /// Elements of B as panels.
-int64_t getPackedSize(int64_t maxK, int64_t n);
+int64_t getPackedSize(const TileShape &tile, int64_t maxK, int64_t n);
 
 /// Packs B into `buffer`.
 void emitPack(mlir::OpBuilder &builder, mlir::Location loc,
-              const TileMatmul &matmul, mlir::Value buffer);
+              const TileShape &tile, const TileMatmul &matmul,
+              mlir::Value buffer);
 
 /// Buffers on the stack that the matmuls of a kernel use one after the other,
 /// as large as the one that needs most; null before the first.
@@ -36,8 +53,8 @@ struct TileBuffers {
 
 /// Emits the matmul. `buffers` are allocated in `entry`.
 void emitTileMatmul(mlir::OpBuilder &builder, mlir::Location loc,
-                    TileMatmul matmul, mlir::Block *entry,
-                    TileBuffers &buffers);
+                    const TileShape &tile, TileMatmul matmul,
+                    mlir::Block *entry, TileBuffers &buffers);
 
 } // namespace remat::cpu
 

@@ -103,12 +103,11 @@ struct RowTuning {
 
 /// Contractions of tiles in the cache (TileMatmul.cpp).
 struct TileTuning {
-  /// Elements of f32 in a vector of AVX-512.
-  static constexpr int64_t lanes = 16;
-  /// Rows of C in registers: with two vectors each, 16 of 32 registers.
-  static constexpr int64_t blockRows = 8;
-  /// Columns of a panel of B: two vectors of AVX-512, four of AVX2.
-  static constexpr int64_t panelColumns = 32;
+  /// Vectors of a row of C in registers.
+  static constexpr int64_t panelVectors = 2;
+  /// Rows of C in registers: 16 of 32 vectors, or 12 of 16. The others are for
+  /// a row of B and an element of A.
+  static constexpr int64_t manyRows = 8, fewRows = 6;
 };
 
 } // namespace remat::cpu

@@ -26,6 +26,8 @@ def LowerCPUPass : Pass<"remat-lower-cpu", "::mlir::ModuleOp"> {
            "Symbol of the remat_module">,
     Option<"threads", "threads", "int", "0",
            "Threads to size workspaces for; 0: all cores">,
+    Option<"chip", "mcpu", "std::string", "\"\"",
+           "CPU that loops are cut for, the host's if empty">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
