@@ -52,6 +52,10 @@ prepareWindowMatmul(const remat_convolution &descriptor, int threads);
 /// each; null for any other.
 std::unique_ptr<LibraryCall>
 prepareDepthwise(const remat_convolution &descriptor, int threads);
+/// The gradient of a filter by our own loops; null where oneDNN's may be
+/// better.
+std::unique_ptr<LibraryCall>
+prepareFilterGradient(const remat_convolution &descriptor, int threads);
 /// Our own loops: they take everything, and need no workspace.
 std::unique_ptr<LibraryCall> prepareTiledMatmul(const remat_matmul &descriptor,
                                                 int threads);

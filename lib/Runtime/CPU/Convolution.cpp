@@ -9,13 +9,15 @@
 // allocates inside. So, in this order:
 //   1. few positions, or f64, which oneDNN has not: a product with gathered
 //      windows (WindowMatmul.cpp);
-//   2. activations where they are, only the filter in the kernel's layout
+//   2. gradients of filters without AVX-512, by our own loops
+//      (FilterGradient.cpp);
+//   3. activations where they are, only the filter in the kernel's layout
 //      (channels-last layouts have direct kernels);
-//   3. all three in the kernel's layouts, with reorders in the workspace, for
+//   4. all three in the kernel's layouts, with reorders in the workspace, for
 //      one chunk of the batch after the other: what is reordered stays in
 //      cache, and the workspace is a chunk's;
-//   4. gradients of depthwise filters, by channels (Depthwise.cpp);
-//   5. whatever oneDNN has for 2.; 6. our own loops.
+//   5. gradients of depthwise filters, by channels (Depthwise.cpp);
+//   6. whatever oneDNN has for 3.; 7. our own loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -322,6 +324,8 @@ remat::prepareConvolution(const remat_convolution &d, int threads) {
   threads = usefulThreads(threads, work);
   if (!empty) {
     if (std::unique_ptr<LibraryCall> call = prepareWindowMatmul(d, threads))
+      return call;
+    if (std::unique_ptr<LibraryCall> call = prepareFilterGradient(d, threads))
       return call;
     Candidates candidates(d, threads);
     if (auto call = prepareDirect(d, candidates, threads))

@@ -22,8 +22,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Descriptors.h"
-#include "Elements.h"
 #include "LibraryCall.h"
+#include "RegisterTile.h"
 #include "Threads.h"
 #include "VectorIsa.h"
 
@@ -41,8 +41,6 @@ constexpr int64_t partBytes = 192 << 10;
 /// What a block has at least where more of them are cut for threads.
 constexpr int64_t leastRows = 24, leastRowBytes = 256;
 
-template <typename T>
-constexpr auto size = static_cast<int64_t>(sizeof(T));
 template <typename T>
 constexpr int64_t blockColumns = rowBytes / size<T>;
 /// Rows of A that are copied at a time.
@@ -65,130 +63,6 @@ struct Block {
 };
 
 using ComputeBlock = void (*)(const Block &);
-
-/// sums[row][column] += a[row][k] * b[k][column], for one vector of columns. A
-/// is the caller's and may have any alignment.
-template <typename T, int bytes, int rows>
-[[gnu::always_inline]] inline void addTerms(const char *a, int64_t aRow,
-                                            int64_t aColumn, const T *b,
-                                            int64_t count, T *sums) {
-  typedef T Vector __attribute__((vector_size(bytes)));
-  Vector sum[rows];
-  for (int row = 0; row < rows; ++row)
-    std::memcpy(&sum[row], sums + row * blockColumns<T>, bytes);
-  for (int64_t k = 0; k < count; ++k) {
-    Vector columns;
-    std::memcpy(&columns, reinterpret_cast<const char *>(b) + k * bytes, bytes);
-    for (int row = 0; row < rows; ++row) {
-      T factor;
-      std::memcpy(&factor, a + (row * aRow + k * aColumn) * size<T>, sizeof(T));
-      sum[row] += factor * columns;
-    }
-  }
-  for (int row = 0; row < rows; ++row)
-    std::memcpy(sums + row * blockColumns<T>, &sum[row], bytes);
-}
-
-/// The same for at most `most` rows.
-template <typename T, int bytes, int most>
-[[gnu::always_inline]] inline void
-addAnyTerms(int64_t rows, const char *a, int64_t aRow, int64_t aColumn,
-            const T *b, int64_t count, T *sums) {
-  if constexpr (most > 1)
-    if (rows < most)
-      return addAnyTerms<T, bytes, most - 1>(rows, a, aRow, aColumn, b, count,
-                                             sums);
-  addTerms<T, bytes, most>(a, aRow, aColumn, b, count, sums);
-}
-
-/// to[j][i] = from[i][j] for 4 x 4 elements, in rows of the strides.
-template <typename T>
-[[gnu::always_inline]] inline void
-transposeFour(const char *from, int64_t fromStride, T *to, int64_t toStride) {
-  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
-  Four rows[4], pairs[4];
-  for (int i = 0; i < 4; ++i)
-    std::memcpy(&rows[i], from + i * fromStride * size<T>, sizeof(Four));
-  pairs[0] = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
-  pairs[1] = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
-  pairs[2] = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
-  pairs[3] = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
-  for (int half = 0; half < 2; ++half) {
-    Four low = pairs[2 * half], high = pairs[2 * half + 1];
-    rows[2 * half] = __builtin_shufflevector(low, high, 0, 1, 4, 5);
-    rows[2 * half + 1] = __builtin_shufflevector(low, high, 2, 3, 6, 7);
-  }
-  for (int i = 0; i < 4; ++i)
-    std::memcpy(to + i * toStride, &rows[i], sizeof(Four));
-}
-
-/// Copies `width` x `count` elements, whose index of terms is the inner one in
-/// memory, so that it is the outer one: terms are `toStride` apart.
-template <typename T>
-void transposeTerms(const void *from, int32_t dtype, int64_t at, int64_t stride,
-                    int64_t width, int64_t count, T *to, int64_t toStride) {
-  int64_t done = 0, whole = holds<T>(dtype) ? count / 4 * 4 : 0;
-  const char *base = static_cast<const char *>(from) + at * size<T>;
-  for (; done + 4 <= width && whole > 0; done += 4)
-    for (int64_t term = 0; term < whole; term += 4)
-      transposeFour(base + (done * stride + term) * size<T>, stride,
-                    to + term * toStride + done, toStride);
-  T line[depth];
-  for (int64_t i = 0; i < width; ++i) {
-    int64_t first = i < done ? whole : 0;
-    loadRow(line, from, dtype, at + i * stride + first, 1, count - first);
-    for (int64_t term = first; term < count; ++term)
-      to[term * toStride + i] = line[term - first];
-  }
-}
-
-/// The terms [k, k + count) of some rows of A or columns of B.
-struct Operand {
-  const void *data;
-  int32_t dtype;
-  int64_t at, stride, termStride;
-};
-
-/// Copies `count` terms of `width` rows or columns: `group` of them after
-/// `group` of them, and all of a term one after the other. Zeros fill the last
-/// group.
-template <typename T, int group>
-void pack(const Operand &from, int64_t width, int64_t count, T *packed) {
-  int64_t whole = width / group * group;
-  if (from.termStride == 1 && from.stride != 1) {
-    if (whole < width)
-      std::fill_n(packed + whole * depth, count * group, T());
-    for (int64_t first = 0; first < width; first += group)
-      transposeTerms(from.data, from.dtype, from.at + first * from.stride,
-                     from.stride, std::min<int64_t>(group, width - first),
-                     count, packed + first * depth, group);
-    return;
-  }
-  if (!holds<T>(from.dtype) || from.stride != 1)
-    whole = 0;
-  // Few terms at a time, so that a group of them is whole lines of the cache.
-  constexpr int64_t terms = 8;
-  for (int64_t begin = 0; begin < count && whole > 0; begin += terms) {
-    int64_t end = std::min(begin + terms, count);
-    for (int64_t first = 0; first < whole; first += group)
-      for (int64_t term = begin; term < end; ++term)
-        std::memcpy(packed + first * depth + term * group,
-                    static_cast<const char *>(from.data) +
-                        (from.at + term * from.termStride + first) * size<T>,
-                    sizeof(T[group]));
-  }
-  if (whole == width)
-    return;
-  T line[std::max(blockColumns<T>, partRows<T>) + group] = {};
-  for (int64_t term = 0; term < count; ++term) {
-    loadRow(line, from.data, from.dtype,
-            from.at + term * from.termStride + whole * from.stride, from.stride,
-            width - whole);
-    for (int64_t first = whole; first < width; first += group)
-      std::copy_n(line + first - whole, group,
-                  packed + first * depth + term * group);
-  }
-}
 
 template <typename T>
 constexpr auto geluScale = static_cast<T>(0.7978845608028654); // sqrt(2 / pi)
@@ -292,14 +166,14 @@ template <typename T, int bytes, int tileRows>
     int64_t count = std::min(depth, d.k - k);
     pack<T, lanes>({block.b, d.b_dtype, block.bAt + k * d.b_k_stride,
                     d.b_n_stride, d.b_k_stride},
-                   block.columns, count, packed);
+                   block.columns, count, packed, depth * lanes);
     for (int64_t begin = 0; begin < block.rows; begin += partRows<T>) {
       int64_t end = std::min(begin + partRows<T>, block.rows);
-      Operand a{block.a, d.a_dtype,
-                block.aAt + begin * d.a_m_stride + k * d.a_k_stride,
-                d.a_m_stride, d.a_k_stride};
+      Terms a{block.a, d.a_dtype,
+              block.aAt + begin * d.a_m_stride + k * d.a_k_stride, d.a_m_stride,
+              d.a_k_stride};
       if (isPacked)
-        pack<T, tileRows>(a, end - begin, count, part);
+        pack<T, tileRows>(a, end - begin, count, part, depth * tileRows);
       auto getRows = [&](int64_t row) {
         if (isPacked)
           return reinterpret_cast<const char *>(part + (row - begin) * depth);
@@ -307,12 +181,17 @@ template <typename T, int bytes, int tileRows>
                (a.at + (row - begin) * a.stride) * size<T>;
       };
       for (int64_t column = 0; column < block.columns; column += lanes)
-        for (int64_t row = begin; row < end; row += tileRows)
+        for (int64_t row = begin; row < end; row += tileRows) {
+          TileTerms<T> terms;
+          terms.a = getRows(row);
+          terms.aRow = isPacked ? 1 : d.a_m_stride;
+          terms.aTerm = isPacked ? tileRows : 1;
+          terms.b = packed + column * depth;
+          terms.count = count;
           addAnyTerms<T, bytes, tileRows>(
-              std::min<int64_t>(tileRows, end - row), getRows(row),
-              isPacked ? 1 : d.a_m_stride, isPacked ? tileRows : 1,
-              packed + column * depth, count,
-              sums + row * blockColumns<T> + column);
+              std::min<int64_t>(tileRows, end - row), terms,
+              sums + row * blockColumns<T> + column, blockColumns<T>);
+        }
     }
   }
   storeSums(block, sums);
