@@ -223,11 +223,16 @@ Case pickLargeCase(std::mt19937 &random, int32_t type) {
 }
 
 /// While other processes use the cores, convolutions run on one thread, but for
-/// gradients of filters: their images are divided among the threads.
+/// oneDNN's gradients of filters: their images are divided among the threads.
 TEST(Convolution, SameBitsOnAnyNumberOfThreads) {
   std::mt19937 random(9);
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 18; ++i) {
     Case test = pickLargeCase(random, i % 3 ? REMAT_F32 : REMAT_BF16);
+    if (i >= 12) {
+      test.d.kind = REMAT_CONV_FILTER_GRADIENT;
+      if (remat_convolution_implementation(&test.d, 1) != std::string("tiles"))
+        continue;
+    }
     Operands t(test, random);
     Elements &a = t.first(test.d.kind), &b = t.second(test.d.kind);
     Elements initial = t.result(test.d.kind), first = initial;
@@ -426,6 +431,50 @@ TEST(Convolution, DepthwiseFilters) {
             "depthwise");
   EXPECT_LT(remat_convolution_workspace_bytes(&wide.d, 1),
             (wide.inputSize + wide.outputSize) * 4 / 10);
+}
+
+/// Gradients of filters with more channels, taps or positions than fit in a
+/// block or a chunk of our own loops, which take them without AVX-512.
+TEST(Convolution, FilterGradients) {
+  const int32_t types[] = {REMAT_F32, REMAT_F32, REMAT_BF16, REMAT_F16};
+  // Input channels, output channels, extents of rank, filter.
+  const int64_t shapes[][6] = {{100, 90, 2, 9, 9, 3},  {8, 12, 1, 1, 4000, 3},
+                               {7, 9, 2, 14, 300, 4},  {6, 8, 2, 15, 15, 11},
+                               {40, 33, 2, 12, 13, 1}, {13, 70, 1, 1, 60, 5}};
+  std::mt19937 random(11);
+  auto pick = [&](int low, int high) {
+    return low + static_cast<int64_t>(random() % (high - low + 1));
+  };
+  for (int i = 0; i < 24; ++i) {
+    const int64_t *shape = shapes[i % 6];
+    Case test;
+    remat_convolution &d = test.d;
+    d.kind = REMAT_CONV_FILTER_GRADIENT;
+    d.spatial_rank = static_cast<int32_t>(shape[2]);
+    d.input_dtype = d.filter_dtype = d.output_dtype = types[i % 4];
+    d.batch = pick(1, 2);
+    d.groups = i % 5 == 4 ? 2 : 1;
+    d.input_channels = d.groups * shape[0];
+    d.output_channels = d.groups * shape[1];
+    for (int dim = 0; dim < d.spatial_rank; ++dim) {
+      d.input[dim] = shape[5 - d.spatial_rank + dim];
+      d.filter[dim] = shape[5];
+      d.stride[dim] = pick(1, 2);
+      d.dilation[dim] = d.filter[dim] < 5 ? pick(1, 2) : 1;
+      d.pad_lo[dim] = pick(0, 4);
+      d.pad_hi[dim] = pick(0, 4);
+      d.output[dim] = (d.input[dim] + d.pad_lo[dim] + d.pad_hi[dim] -
+                       d.dilation[dim] * (d.filter[dim] - 1) - 1) /
+                          d.stride[dim] +
+                      1;
+    }
+    layOutCase(test, static_cast<int>(pick(0, 2)), random);
+    SCOPED_TRACE("case " + std::to_string(i) + ", " +
+                 remat_convolution_implementation(&d, 1));
+    runCase(test, random, 1 + i % 3);
+    if (HasFatalFailure())
+      return;
+  }
 }
 
 TEST(Convolution, SameBitsEveryTime) {
