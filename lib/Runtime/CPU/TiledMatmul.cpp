@@ -6,8 +6,8 @@
 //
 // Matmuls of all types, for what oneDNN does not have or cannot do without
 // memory of its own: its matmuls for CPUs without AVX-512 allocate while they
-// run. These need no workspace. A block of the result is summed up on the
-// thread's stack:
+// run. These need no workspace. A block of the result is summed up where it is,
+// or on the thread's stack if sums and results are not the same:
 //
 //   for each piece of k
 //     copy that piece of B, so that a vector of columns is in one place
@@ -34,10 +34,13 @@ using namespace remat;
 
 namespace {
 
-/// Rows of a block, bytes of a row of it, terms that are added at a time, and
-/// bytes of a copied part of A. What lies on the stack is 832 KiB.
+/// Rows whose sums are on the stack, bytes of a row of them, terms that are
+/// added at a time, and bytes of a copied part of A. What lies on the stack is
+/// 832 KiB.
 constexpr int64_t blockRows = 384, rowBytes = 1024, depth = 256;
 constexpr int64_t partBytes = 192 << 10;
+/// Rows of a block whose sums are in the result.
+constexpr int64_t tallRows = 4 * blockRows;
 /// What a block has at least where more of them are cut for threads.
 constexpr int64_t leastRows = 24, leastRowBytes = 256;
 
@@ -152,15 +155,22 @@ void storeSums(const Block &block, T *sums) {
   }
 }
 
-/// With vectors of `bytes` bytes, and the sums of `tileRows` rows in registers.
+/// Whether sums may be where the result is: they are the result then.
+template <typename T>
+bool hasSumsInResult(const remat_matmul &d) {
+  return holds<T>(d.c_dtype) && d.c_n_stride == 1 && !d.accumulate &&
+         d.epilogue == 0;
+}
+
+/// Adds all terms to the sums of a block, whose rows are `sumsRow` apart, with
+/// vectors of `bytes` bytes and the sums of `tileRows` rows in registers.
 template <typename T, int bytes, int tileRows>
-[[gnu::always_inline]] inline void computeBlock(const Block &block) {
+[[gnu::always_inline]] inline void sumBlock(const Block &block, T *sums,
+                                            int64_t sumsRow) {
   constexpr int64_t lanes = bytes / size<T>;
   const remat_matmul &d = block.d;
   static_assert(partRows<T> % tileRows == 0);
   alignas(64) T packed[depth * blockColumns<T>], part[partRows<T> * depth];
-  alignas(64) T sums[blockRows * blockColumns<T>];
-  std::fill_n(sums, block.rows * blockColumns<T>, T());
   bool isPacked = !holds<T>(d.a_dtype) || d.a_k_stride != 1;
   for (int64_t k = 0; k < d.k; k += depth) {
     int64_t count = std::min(depth, d.k - k);
@@ -190,11 +200,36 @@ template <typename T, int bytes, int tileRows>
           terms.count = count;
           addAnyTerms<T, bytes, tileRows>(
               std::min<int64_t>(tileRows, end - row), terms,
-              sums + row * blockColumns<T> + column, blockColumns<T>);
+              sums + row * sumsRow + column, sumsRow);
         }
     }
   }
-  storeSums(block, sums);
+}
+
+template <typename T, int bytes, int tileRows>
+[[gnu::always_inline]] inline void computeBlock(const Block &block) {
+  const remat_matmul &d = block.d;
+  char *result = static_cast<char *>(block.c) + block.cAt * size<T>;
+  if (hasSumsInResult<T>(d) && block.columns % (bytes / size<T>) == 0 &&
+      reinterpret_cast<uintptr_t>(result) % sizeof(T) == 0) {
+    for (int64_t row = 0; row < block.rows; ++row)
+      std::memset(result + row * d.c_m_stride * size<T>, 0,
+                  static_cast<size_t>(block.columns) * sizeof(T));
+    sumBlock<T, bytes, tileRows>(block, reinterpret_cast<T *>(result),
+                                 d.c_m_stride);
+    return;
+  }
+  alignas(64) T sums[blockRows * blockColumns<T>];
+  for (int64_t first = 0; first < block.rows; first += blockRows) {
+    Block part = block;
+    part.rows = std::min(blockRows, block.rows - first);
+    part.aAt += first * d.a_m_stride;
+    part.cAt += first * d.c_m_stride;
+    part.firstRow += first;
+    std::fill_n(sums, part.rows * blockColumns<T>, T());
+    sumBlock<T, bytes, tileRows>(part, sums, blockColumns<T>);
+    storeSums(part, sums);
+  }
 }
 
 template <typename T>
@@ -261,11 +296,16 @@ template <typename T>
 void TiledMatmul::runBlocks(const void *const *operands, void *result) const {
   ComputeBlock compute = pickComputeBlock<T>();
   int64_t batches = d.batch[0] * d.batch[1] * d.batch[2];
-  int64_t rows = blockRows, columns = blockColumns<T>;
+  int64_t rows = hasSumsInResult<T>(d) ? tallRows : blockRows;
+  int64_t columns = blockColumns<T>;
   auto across = [&] { return (d.n + columns - 1) / columns; };
   auto down = [&] { return (d.m + rows - 1) / rows; };
   // Enough for all threads, as far as factors need not be copied too often.
-  auto areFew = [&] { return batches * across() * down() < 4 * threads; };
+  auto areFew = [&] {
+    return threads > 1 && batches * across() * down() < 4 * threads;
+  };
+  while (rows > blockRows && areFew())
+    rows /= 2;
   while (columns * size<T> > leastRowBytes && areFew())
     columns /= 2;
   while (rows > leastRows && areFew())
