@@ -33,6 +33,8 @@ struct TileTerms {
   const T *b = nullptr;
   int64_t bSegment = 0;
   int64_t count = 0, segments = 1;
+  /// Whether the sums begin with these terms, and not with what is there.
+  bool areFirst = false;
 };
 
 /// sums[row][column] += a[row][term] * b[term][column], term by term in their
@@ -41,9 +43,10 @@ template <typename T, int bytes, int rows>
 [[gnu::always_inline]] inline void addTerms(const TileTerms<T> &terms, T *sums,
                                             int64_t sumsRow) {
   typedef T Vector __attribute__((vector_size(bytes)));
-  Vector sum[rows];
-  for (int row = 0; row < rows; ++row)
-    std::memcpy(&sum[row], sums + row * sumsRow, bytes);
+  Vector sum[rows] = {};
+  if (!terms.areFirst)
+    for (int row = 0; row < rows; ++row)
+      std::memcpy(&sum[row], sums + row * sumsRow, bytes);
   const char *a = terms.a;
   const char *b = reinterpret_cast<const char *>(terms.b);
   for (int64_t segment = 0; segment < terms.segments; ++segment) {

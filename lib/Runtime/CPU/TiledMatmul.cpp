@@ -162,8 +162,8 @@ bool hasSumsInResult(const remat_matmul &d) {
          d.epilogue == 0;
 }
 
-/// Adds all terms to the sums of a block, whose rows are `sumsRow` apart, with
-/// vectors of `bytes` bytes and the sums of `tileRows` rows in registers.
+/// Makes the sums of a block from all terms. Their rows are `sumsRow` apart,
+/// with vectors of `bytes` bytes and the sums of `tileRows` rows in registers.
 template <typename T, int bytes, int tileRows>
 [[gnu::always_inline]] inline void sumBlock(const Block &block, T *sums,
                                             int64_t sumsRow) {
@@ -171,6 +171,9 @@ template <typename T, int bytes, int tileRows>
   const remat_matmul &d = block.d;
   static_assert(partRows<T> % tileRows == 0);
   alignas(64) T packed[depth * blockColumns<T>], part[partRows<T> * depth];
+  if (d.k == 0)
+    for (int64_t row = 0; row < block.rows; ++row)
+      std::fill_n(sums + row * sumsRow, block.columns, T());
   bool isPacked = !holds<T>(d.a_dtype) || d.a_k_stride != 1;
   for (int64_t k = 0; k < d.k; k += depth) {
     int64_t count = std::min(depth, d.k - k);
@@ -198,6 +201,11 @@ template <typename T, int bytes, int tileRows>
           terms.aTerm = isPacked ? tileRows : 1;
           terms.b = packed + column * depth;
           terms.count = count;
+          terms.areFirst = k == 0;
+          // Other tiles have been summed up since those of the next rows.
+          for (int64_t next = row + tileRows;
+               next < std::min(row + 2 * tileRows, end); ++next)
+            __builtin_prefetch(sums + next * sumsRow + column, /*rw=*/1);
           addAnyTerms<T, bytes, tileRows>(
               std::min<int64_t>(tileRows, end - row), terms,
               sums + row * sumsRow + column, sumsRow);
@@ -212,9 +220,6 @@ template <typename T, int bytes, int tileRows>
   char *result = static_cast<char *>(block.c) + block.cAt * size<T>;
   if (hasSumsInResult<T>(d) && block.columns % (bytes / size<T>) == 0 &&
       reinterpret_cast<uintptr_t>(result) % sizeof(T) == 0) {
-    for (int64_t row = 0; row < block.rows; ++row)
-      std::memset(result + row * d.c_m_stride * size<T>, 0,
-                  static_cast<size_t>(block.columns) * sizeof(T));
     sumBlock<T, bytes, tileRows>(block, reinterpret_cast<T *>(result),
                                  d.c_m_stride);
     return;
@@ -226,7 +231,6 @@ template <typename T, int bytes, int tileRows>
     part.aAt += first * d.a_m_stride;
     part.cAt += first * d.c_m_stride;
     part.firstRow += first;
-    std::fill_n(sums, part.rows * blockColumns<T>, T());
     sumBlock<T, bytes, tileRows>(part, sums, blockColumns<T>);
     storeSums(part, sums);
   }
