@@ -530,6 +530,8 @@ class ExactTest(unittest.TestCase):
         for dtype in (torch.int64, torch.bool, torch.float32):
             self.check(lambda x: (F.pad(x, (1, 2)).prod(), F.pad(x, (1, 2)).prod(0), (x * 0).sum(0)),
                        torch.zeros(0, 3, dtype=dtype))
+        self.check(lambda x: (F.adaptive_avg_pool2d(x, (0, 3)), F.adaptive_avg_pool1d(x[0, :, :0], 2)),
+                   torch.ones(1, 2, 3, 4))
 
     def test_numbers_of_one_place(self):
         """Of sorted rows of one element. They are checked, and nothing else is made of them."""
@@ -556,6 +558,20 @@ class ExactTest(unittest.TestCase):
         self.check(lambda x: F.interpolate(x[None], scale_factor=2), x)
         self.check(lambda x: F.adaptive_avg_pool2d(x, (3, 4)), x)
         self.check(lambda x: F.interpolate(x[None], size=(3, 5), mode="area"), x)
+        wide = torch.arange(160.0).view(1, 2, 80).index_fill(2, torch.tensor([3]), math.inf)
+        for function, given in (
+                (lambda x: F.adaptive_avg_pool1d(x, 3), wide),
+                (lambda x: F.interpolate(x[None], size=(5, 9), mode="bilinear", antialias=True), x),
+                (lambda x: F.interpolate(x[None], size=(5, 9), mode="bicubic", antialias=True), x),
+                (lambda x: F.interpolate(x[None], size=(2, 3), mode="bicubic", antialias=True), wide)):
+            torch.testing.assert_close(self.run_compiled(function, given), function(given), equal_nan=True)
+
+    def test_antialias_of_bytes(self):
+        """PyTorch computes in integers, and rounds between the axes."""
+        x = torch.randint(0, 256, (1, 3, 7, 19), dtype=torch.uint8)
+        for size in ((3, 4), (13, 5), (6, 40), (1, 1)):
+            for mode in ("bilinear", "bicubic"):
+                self.check(lambda x: F.interpolate(x, size=size, mode=mode, antialias=True), x)
 
     def test_fake_quantization_of_nan(self):
         """NaN is the lowest number, whose derivative is 0."""

@@ -416,51 +416,9 @@ def _fractional_max_pool3d_backward(grad, x, kernel_size, output_size, places):
     return _to_places(grad, x, places, 3)
 
 
-def _antialias_weights(like, extent, size, align_corners, scale, is_cubic):
-    """What each element of the result has of those along an axis: a filter as wide as the elements that become one."""
-    if align_corners:
-        step = (extent - 1) / (size - 1) if size > 1 else 0.0
-    else:
-        step = 1 / scale if scale is not None and scale > 0 else extent / size
-    narrow = max(step, 1.0)
-    half = (2 if is_cubic else 1) * narrow
-    center = ((torch.arange(size, device=like.device, dtype=torch.float64) + 0.5) * step).unsqueeze(1)
-    place = torch.arange(extent, device=like.device, dtype=torch.float64)
-    begin, end = (center - half + 0.5).trunc().clamp(min=0), (center + half + 0.5).trunc().clamp(max=extent)
-    t = ((place - center + 0.5) / narrow).abs()
-    if is_cubic:  # Keys' kernel with a = -0.5
-        weight = torch.where(t < 1, (1.5 * t - 2.5) * t * t + 1, ((-0.5 * t + 2.5) * t - 4) * t + 2)
-        weight = torch.where(t < 2, weight, 0)
-    else:
-        weight = (1 - t).clamp(min=0)
-    weight = torch.where((place >= begin) & (place < end), weight, 0)
-    return (weight / weight.sum(1, keepdim=True)).to(like.dtype)
-
-
-def _antialiased(is_cubic):
-    """Resampling with antialias, and its derivative: products with the weights of both axes."""
-    def weights(like, source, target, align_corners, scales):
-        return [_antialias_weights(like, i, o, align_corners, s, is_cubic)
-                for i, o, s in zip(source[-2:], target, scales)]
-
-    def forward(x, output_size, align_corners, scales_h=None, scales_w=None):
-        rows, columns = weights(x, x.shape, output_size, align_corners, (scales_h, scales_w))
-        return rows @ (x @ columns.t())
-
-    def backward(grad, output_size, input_size, align_corners, scales_h=None, scales_w=None):
-        rows, columns = weights(grad, input_size, output_size, align_corners, (scales_h, scales_w))
-        return rows.t() @ (grad @ columns)
-
-    return forward, backward
-
-
 def more_decompositions():
     aten = torch.ops.aten
-    (linear, linear_backward), (cubic, cubic_backward) = _antialiased(False), _antialiased(True)
-    return {aten._upsample_bilinear2d_aa.default: linear, aten._upsample_bicubic2d_aa.default: cubic,
-            aten._upsample_bilinear2d_aa_backward.default: linear_backward,
-            aten._upsample_bicubic2d_aa_backward.default: cubic_backward,
-            aten.repeat_interleave.Tensor: _repeat_interleave, aten.put.default: _put,
+    return {aten.repeat_interleave.Tensor: _repeat_interleave, aten.put.default: _put,
             aten.randperm.default: _randperm, torch.ops.prims.normal.default: _normal,
             aten.rrelu_with_noise_functional.default: _rrelu,
             aten._pdist_forward.default: _pdist, aten._pdist_backward.default: _pdist_backward,

@@ -16,7 +16,7 @@ from ..errors import ExportError
 from ..exported import unique_name
 from ..mlir import Function, Value, broadcast_map, identity, quote
 from . import bits, checks, groups, indexing, integers, linalg, products  # noqa: F401, rules
-from . import random, reductions, shapes, special, windows  # noqa: F401, rules
+from . import random, reductions, resampling, shapes, special, windows  # noqa: F401, rules
 from .complex import COMPLEX_RULES
 from .pointwise import FORMULAS, lower_pointwise
 from .rules import RULES
