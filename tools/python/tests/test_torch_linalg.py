@@ -51,6 +51,10 @@ class LinearAlgebraTest(unittest.TestCase):
         self.check(lambda w: linalg.eigh(w)[1] ** 4 + linalg.eigvalsh(w).sin())
         self.check(lambda w: linalg.svd(w, full_matrices=False)[0] ** 4 + linalg.svdvals(w[:4]).sum())
         self.check(lambda w: linalg.pinv(w[:, :3]) + linalg.norm(w, "nuc") + linalg.norm(w, 2))
+        self.check(lambda w: linalg.matrix_sqrth(w @ w.mT + torch.eye(len(w))).sum() + linalg.polar(w[:, :3])[0] ** 3)
+        self.check(lambda w: linalg.polar(w)[1] ** 3)
+        for left in (True, False):
+            self.check(lambda w: torch.ormqr(*torch.geqrf(w[:, :3].detach()), w, left=left, transpose=left) ** 3)
 
     def test_matrices_without_elements(self):
         """Bases are those of the space; gradients are 0."""

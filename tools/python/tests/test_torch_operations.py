@@ -143,6 +143,17 @@ class OperationTest(unittest.TestCase):
                    self.x(), place)
         self.check(lambda m, x, i: m.w.index_copy(1, i, x[:, :1]) + m.w.index_fill(0, i, 2.0) * x, self.x(), place)
 
+    def test_indices_of_a_number(self):
+        """As of a row of one element, by one place or by several."""
+        for place in (torch.tensor(0), torch.zeros(3, dtype=torch.int64)):
+            row = slice(3) if place.dim() else 0
+            self.check(lambda m, x, i: m.w[1, 2].gather(0, i) * x[0, row] + m.w[1, 2].scatter(0, i, x[1, row]) +
+                       m.w[1, 2].scatter_add(0, i, m.w[0, row]), self.x(), place)
+            for reduce in ("amax", "mean", "prod"):
+                for include_self in (True, False):
+                    self.check(lambda m, x, i: m.w[1, 2].scatter_reduce(
+                        0, i, m.w[0, row], reduce, include_self=include_self) * x[0, 0], self.x(), place)
+
     def test_reductions_by_index(self):
         rows = torch.tensor([0, 4, 2, 4, 0])
         for reduce in ("amax", "amin", "mean", "prod"):

@@ -197,6 +197,11 @@ def _embedding_backward(l, node, grad, indices, count, padding_idx, scale_by_fre
     return l.convert(total, inner, dtype)
 
 
+def _with_dimensions(l, value):
+    """Indices see a number as a tensor of one element."""
+    return value if value.rank else l.function.reshape(value, (1,))
+
+
 def _gather_body(l, value, dim, element):
     def body(b, index):
         places = [b.index(i) for i in range(value.rank)]
@@ -208,9 +213,7 @@ def _gather_body(l, value, dim, element):
 
 @rule("gather")
 def _gather(l, node, a, dim, index, sparse_grad=False):
-    value, index = l.value(a), l.value(index)
-    if value.rank == 0:
-        return l.function.reshape(value, index.shape)
+    value, index = _with_dimensions(l, l.value(a)), l.value(index)
     dim = wrap(dim, value.rank)
     shape = index.shape
     if 0 in shape:  # Such an index may have fewer dimensions.
@@ -242,15 +245,15 @@ def _added(l, inputs, sizes, value, body):
     return l.convert(l.function.scatter(inputs, sizes, wide(value), body), torch.int64, torch.bool)
 
 
-def _scatter_inputs(l, a, dim, index, source, dtype):
+def _scatter_inputs(l, value, dim, index, source, dtype):
     """Index and update as inputs of a loop over all of the index, and the places that they go to."""
-    value, index_value = l.value(a), l.value(index)
+    index_value = l.value(index)
     extents = (1,) * value.rank if index_value.rank == 0 else index_value.shape[:value.rank]
     index_value = l.function.reshape(index_value, extents)  # One element may be a number or a row.
     sizes = index_value.shape
     if l.is_tensor(source):
         update = l.converted(source, dtype)
-        if 0 in (update.rank, value.rank):
+        if update.rank == 0:
             update = l.function.reshape(update, (1,) * value.rank)
         if update.shape != sizes:
             update = l.function.slice(update, [0] * len(sizes), sizes, [1] * len(sizes))
@@ -259,8 +262,7 @@ def _scatter_inputs(l, a, dim, index, source, dtype):
 
     def places(b, points, names):
         out = list(points)
-        if out:
-            out[dim] = to_place(b, names[0], index_value.element, value.shape[dim])
+        out[dim] = to_place(b, names[0], index_value.element, value.shape[dim])
         return out
 
     loops = identity(len(sizes))
@@ -272,8 +274,10 @@ def _scatter_add(l, node, a, dim, index, source):
     shape, dtype = l.result()
     if 0 in l.value(index).shape:
         return l.value(a)
-    inputs, sizes, places = _scatter_inputs(l, a, wrap(dim, max(len(shape), 1)), index, source, dtype)
-    return _added(l, inputs, sizes, l.value(a), lambda b, points, names: (places(b, points, names), names[1]))
+    value = _with_dimensions(l, l.value(a))
+    inputs, sizes, places = _scatter_inputs(l, value, wrap(dim, value.rank), index, source, dtype)
+    total = _added(l, inputs, sizes, value, lambda b, points, names: (places(b, points, names), names[1]))
+    return l.function.reshape(total, shape)
 
 
 @rule("scatter")
@@ -286,11 +290,11 @@ def _scatter(l, node, a, dim, index, source, reduce=None):
         l.refuse("reduce='%s' is not supported, expected 'add'" % reduce)
     if 0 in l.value(index).shape:
         return l.value(a)
-    inputs, sizes, places = _scatter_inputs(l, a, dim, index, source, dtype)
-    value = l.value(a)
-    if len(sizes) and sizes[dim] == 1 and all(s == e for i, (s, e) in enumerate(zip(sizes, shape)) if i != dim):
-        return _scatter_one(l, value, dim, inputs)
-    return _put(l, value, inputs, sizes, places)
+    value = _with_dimensions(l, l.value(a))
+    inputs, sizes, places = _scatter_inputs(l, value, dim, index, source, dtype)
+    if sizes[dim] == 1 and all(s == e for i, (s, e) in enumerate(zip(sizes, shape)) if i != dim):
+        return l.function.reshape(_scatter_one(l, value, dim, inputs), shape)
+    return l.function.reshape(_put(l, value, inputs, sizes, places), shape)
 
 
 def _scatter_one(l, value, dim, inputs):
@@ -310,12 +314,17 @@ def _scatter_one(l, value, dim, inputs):
 @rule("scatter_reduce")
 def _scatter_reduce(l, node, a, dim, index, source, reduce, include_self=True):
     shape, dtype = l.result()
-    dim = wrap(dim, max(len(shape), 1))
     if reduce == "sum" and include_self or 0 in l.value(index).shape:
         return _scatter_add(l, node, a, dim, index, source)
     inner = working(dtype)
-    value = l.convert(l.value(a), l.dtype(a), inner)
-    inputs, sizes, places = _scatter_inputs(l, a, dim, index, source, inner)
+    value = _with_dimensions(l, l.converted(a, inner))
+    reduced = _reduced_updates(l, value, inner, wrap(dim, value.rank), index, source, reduce, include_self)
+    return l.function.reshape(l.convert(reduced, inner, dtype), shape)
+
+
+def _reduced_updates(l, value, inner, dim, index, source, reduce, include_self):
+    shape = value.shape
+    inputs, sizes, places = _scatter_inputs(l, value, dim, index, source, inner)
     f, element = l.function, element_of(inner)
     counts = f.scatter(inputs[:1], sizes, f.constant(0, shape, "i64"), lambda b, points, names: (
         places(b, points, names), b.constant(1, "i64")))
@@ -326,7 +335,7 @@ def _scatter_reduce(l, node, a, dim, index, source, reduce, include_self=True):
                                      element))
         total = f.scatter(inputs, sizes, start, lambda b, points, names: (places(b, points, names), names[1]))
         if reduce == "sum":
-            return l.convert(total, inner, dtype)
+            return total
 
         def divide(b, x, n):
             n = b.binary("arith.addi", n, b.constant(1, "i64"), "i64") if include_self else n
@@ -334,12 +343,10 @@ def _scatter_reduce(l, node, a, dim, index, source, reduce, include_self=True):
             s, n = Scalars(b, inner), convert(b, n, torch.int64, inner)
             return s.div(x, n) if s.floats else floor_divide(s, x, n)
 
-        mean = f.generic([(total, identity(len(shape))), (counts, identity(len(shape)))], shape, element, divide)
-        return l.convert(mean, inner, dtype)
+        return f.generic([(total, identity(len(shape))), (counts, identity(len(shape)))], shape, element, divide)
     combine, start = {"amax": (Scalars.maximum, lowest(inner)), "amin": (Scalars.minimum, highest(inner)),
                       "prod": (Scalars.mul, 1)}[reduce]
-    return l.convert(_combined_updates(l, value, inner, dim, inputs, sizes, combine, start, include_self, counts),
-                     inner, dtype)
+    return _combined_updates(l, value, inner, dim, inputs, sizes, combine, start, include_self, counts)
 
 
 def _combined_updates(l, value, dtype, dim, inputs, sizes, combine, start, include_self, counts):

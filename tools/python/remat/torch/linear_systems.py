@@ -140,6 +140,25 @@ def _matrix_exp(a):
     return torch.where(halvings <= EXP_HALVINGS, x, torch.full_like(x, math.nan))
 
 
+def _square_root(a):
+    values, vectors = torch.ops.aten._linalg_eigh(a)
+    return (vectors * values.sqrt().unsqueeze(-2)) @ vectors.mH
+
+
+def _polar(a):
+    u, values, vh = torch.ops.aten._linalg_svd(a)
+    return u @ vh, (vh.mH * values.unsqueeze(-2)) @ vh
+
+
+def _product_with_reflectors(reflectors, factors, other, left=True, transpose=False):
+    """With the whole basis: the reflectors that are missing change nothing."""
+    rows, count = reflectors.shape[-2], factors.shape[-1]
+    reflectors = torch.nn.functional.pad(reflectors[..., :count], (0, rows - count))
+    basis = torch.ops.aten.linalg_householder_product(reflectors, torch.nn.functional.pad(factors, (0, rows - count)))
+    basis = basis.mH if transpose else basis
+    return basis @ other if left else other @ basis
+
+
 def linear_algebra():
     """The decompositions, by operations of ATen."""
     aten = torch.ops.aten
@@ -147,4 +166,6 @@ def linear_algebra():
             aten.linalg_inv_ex.default: _inverse, aten._linalg_det.default: _determinant,
             aten._linalg_slogdet.default: _log_determinant, aten.linalg_lu.default: _lu,
             aten.linalg_pinv.atol_rtol_tensor: _pseudo_inverse, aten.cholesky_solve.default: _cholesky_solve,
-            aten.cholesky_inverse.default: _cholesky_inverse, aten.linalg_matrix_exp.default: _matrix_exp}
+            aten.cholesky_inverse.default: _cholesky_inverse, aten.linalg_matrix_exp.default: _matrix_exp,
+            aten.linalg_matrix_sqrth.default: _square_root, aten.linalg_polar.default: _polar,
+            aten.ormqr.default: _product_with_reflectors}
