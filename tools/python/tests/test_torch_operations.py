@@ -199,6 +199,13 @@ class OperationTest(unittest.TestCase):
                     lambda y: F.unfold(y, 3)):
             self.check(lambda m, x, run=run: run(m.n(x)), self.x(2, 3, 9, 9), layer=nn.Conv2d(3, 4, 3))
 
+    def test_resampling(self):
+        """Of one, two and three dimensions, from few to more and from more to few."""
+        for shape, mode in ((2, 3, 9), "linear"), ((2, 3, 5, 9), "bilinear"), ((2, 3, 5, 9), "bicubic"), (
+                (1, 2, 4, 5, 6), "trilinear"):
+            for options in {"scale_factor": 1.7}, {"scale_factor": 0.6}, {"size": 7, "align_corners": True}:
+                self.check(lambda m, x: F.interpolate(x * m.w[0, 0], mode=mode, **options), self.x(*shape))
+
     def test_windows_at_random_distances(self):
         numbers = torch.tensor([[[0.1, 0.9], [0.3, 0.2], [0.7, 0.6]]] * 2)
         self.check(lambda m, x, n: F.fractional_max_pool2d(m.n(x), (2, 3), (3, 4), _random_samples=n) * m.w[0, 0],
@@ -367,7 +374,7 @@ class OperationTest(unittest.TestCase):
 
     def test_antialias(self):
         for options in ({"size": (3, 4)}, {"size": (9, 4), "align_corners": True}, {"scale_factor": (0.4, 1.7)}):
-            for mode in ("bilinear", "bicubic"):
+            for mode in ("bilinear", "bicubic") if "align_corners" in options else ("bilinear", "bicubic", "lanczos"):
                 self.check(lambda m, x: F.interpolate(m.n(x), mode=mode, antialias=True, **options), self.x(2, 1, 7, 8),
                            layer=nn.Conv2d(1, 2, 1))
 
@@ -577,12 +584,13 @@ class ExactTest(unittest.TestCase):
                 (lambda x: F.interpolate(x[None], size=(2, 3), mode="bicubic", antialias=True), wide)):
             torch.testing.assert_close(self.run_compiled(function, given), function(given), equal_nan=True)
 
-    def test_antialias_of_bytes(self):
+    def test_resampling_of_bytes(self):
         """PyTorch computes in integers, and rounds between the axes."""
         x = torch.randint(0, 256, (1, 2, 7, 19), dtype=torch.uint8)
         for size in ((3, 4), (13, 5), (6, 40), (1, 1)):
             for mode in ("bilinear", "bicubic"):
-                self.check(lambda x: F.interpolate(x, size=size, mode=mode, antialias=True), x)
+                for antialias in (False, True):
+                    self.check(lambda x: F.interpolate(x, size=size, mode=mode, antialias=antialias), x)
 
     def test_fake_quantization_of_nan(self):
         """NaN is the lowest number, whose derivative is 0."""

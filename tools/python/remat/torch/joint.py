@@ -126,10 +126,29 @@ def traceable_kernels():
     enabled = torch.backends.mkldnn.enabled
     torch._C._set_mkldnn_enabled(False)
     try:
-        with sdpa_kernel(SDPBackend.MATH), checks_without_tokens():
+        with sdpa_kernel(SDPBackend.MATH), checks_without_tokens(), whole_resampling():
             yield
     finally:
         torch._C._set_mkldnn_enabled(enabled)
+
+
+@contextlib.contextmanager
+def whole_resampling():
+    """Linear and cubic resampling stays one operation, and its derivative another. PyTorch would make them of indices before it
+    differentiates, which scatters each element of the gradient."""
+    aten, keys = torch.ops.aten, (torch._C.DispatchKey.Autograd, torch._C.DispatchKey.CompositeImplicitAutograd)
+    taken = []
+    for packet in (aten.upsample_linear1d, aten.upsample_bilinear2d, aten.upsample_trilinear3d,
+                   aten.upsample_bicubic2d):
+        for op in packet.default, packet.vec:
+            taken.append((op, {key: op.py_kernels.pop(key) for key in keys if key in op.py_kernels}))
+            op._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        for op, kernels in taken:
+            op.py_kernels.update(kernels)
+            op._dispatch_cache.clear()
 
 
 @contextlib.contextmanager

@@ -164,11 +164,11 @@ def _scale(old, new, align_corners, scale):
     return 1.0 / scale if scale else old / new
 
 
-def _nearest_matrix(old, new, scale, exact):
-    step = _scale(old, new, False, scale)
+def _nearest_matrix(old, new, align_corners, scale, is_exact):
+    step = _scale(old, new, align_corners, scale)
     rows = []
     for o in range(new):
-        source = min(int((o + 0.5) * step) if exact else int(o * step), old - 1)
+        source = min(int((o + 0.5) * step) if is_exact else int(o * step), old - 1)
         rows.append([1.0 if i == source else 0.0 for i in range(old)])
     return rows
 
@@ -187,58 +187,49 @@ def _linear_matrix(old, new, align_corners, scale):
     return rows
 
 
-def _resample_rule(name, spatial, linear, exact=False):
-    @rule(name)
-    def forward(l, node, a, size, *options):
-        if node.target._overloadname == "vec":
-            scales = (list(options[-1]) if options and options[-1] else []) or [None] * spatial
-            corners = options[0] if linear else False
-        else:
-            corners = options[0] if linear else False
-            scales = (list(options[1 if linear else 0:]) + [None] * spatial)[:spatial]
-        shape = l.result()[0]
-        return _resampled(l, a, shape, l.value(a).shape[-spatial:], shape[-spatial:], lambda i, o, n: (
-            _linear_matrix(o, n, corners, scales[i]) if linear else _nearest_matrix(o, n, scales[i], exact)), False)
-
-    @rule(name + "_backward")
-    def backward(l, node, grad, size, input_size, *options):
-        corners = options[0] if linear else False
-        scales = (list(options[1 if linear else 0:]) + [None] * spatial)[:spatial]
-        shape = l.result()[0]
-        return _resampled(l, grad, shape, shape[-spatial:], l.value(grad).shape[-spatial:], lambda i, o, n: (
-            _linear_matrix(o, n, corners, scales[i]) if linear else _nearest_matrix(o, n, scales[i], exact)), True)
+def _cubic_matrix(old, new, align_corners, scale):
+    """Beyond the ends are the elements there."""
+    step = _scale(old, new, align_corners, scale)
+    rows = []
+    for o in range(new):
+        source = o * step if align_corners else (o + 0.5) * step - 0.5
+        low, row = math.floor(source), [0.0] * old
+        for i in range(low - 1, low + 3):
+            row[min(max(i, 0), old - 1)] += _keys(abs(source - i), -0.75)
+        rows.append(row)
+    return rows
 
 
-for _spatial, _name in ((1, "linear1d"), (2, "bilinear2d"), (3, "trilinear3d")):
-    _resample_rule("upsample_" + _name, _spatial, True)
-    _resample_rule("upsample_nearest%dd" % _spatial, _spatial, False)
-    _resample_rule("_upsample_nearest_exact%dd" % _spatial, _spatial, False, True)
+def _keys(t, a):
+    if t < 1.0:
+        return ((a + 2.0) * t - (a + 3.0)) * t * t + 1.0
+    return ((a * t - 5.0 * a) * t + 8.0 * a) * t - 4.0 * a if t < 2.0 else 0.0
 
 
-def _antialias_matrix(old, new, align_corners, scale, is_cubic):
+def _sinc(t):
+    return math.sin(math.pi * t) / (math.pi * t) if t else 1.0
+
+
+# Filters of antialias: how far they reach, and their weights.
+LINEAR = 1.0, lambda t: max(1.0 - t, 0.0)
+CUBIC = 2.0, lambda t: _keys(t, -0.5)
+LANCZOS = 3.0, lambda t: _sinc(t) * _sinc(t / 3.0) if t < 3.0 else 0.0
+
+
+def _antialias_matrix(old, new, align_corners, scale, reach, weight):
     """A filter as wide as the elements that become one."""
     step = _scale(old, new, align_corners, scale)
     width = max(step, 1.0)
-    half = (2 if is_cubic else 1) * width
     rows = []
     for o in range(new):
-        center = (o + 0.5) * step
+        center, half = (o + 0.5) * step, reach * width
         begin, end = max(int(center - half + 0.5), 0), min(int(center + half + 0.5), old)
-        weights = [_filter(abs(i - center + 0.5) / width, is_cubic) for i in range(begin, end)]
+        weights = [weight(abs(i - center + 0.5) / width) for i in range(begin, end)]
         rows.append([0.0] * begin + [w / sum(weights) for w in weights] + [0.0] * (old - end))
     return rows
 
 
-def _filter(t, is_cubic):
-    if not is_cubic:
-        return max(1.0 - t, 0.0)
-    # Keys' kernel with a = -0.5
-    if t < 1.0:
-        return (1.5 * t - 2.5) * t * t + 1.0
-    return ((-0.5 * t + 2.5) * t - 4.0) * t + 2.0 if t < 2.0 else 0.0
-
-
-def _resampled_bytes(l, a, shape, old, new, matrix, transpose):
+def _resampled_bytes(l, a, shape, old, new, matrix):
     """As PyTorch does it in integers: weights are multiples of a power of 2, and what there is between the axes, from
     the last to the first, are bytes again."""
     if 0 in shape:
@@ -249,7 +240,7 @@ def _resampled_bytes(l, a, shape, old, new, matrix, transpose):
         most = max(map(max, rows))
         digits = next((d for d in range(22) if int(0.5 + most * 2 ** (d + 1)) >= 2 ** 15), 22)
         whole = [[int(math.copysign(0.5, w) + w * 2 ** digits) for w in row] for row in rows]
-        others = [[[int(k == j) for k in range(n)] for j in range(n)] for n in value.shape[value.rank - len(old) + i + 1:]]
+        others = [[[int(k == j) for k in range(n)] for j in range(n)] for n in new[i + 1:]]
         value = along_axes(l, value, [whole] + others, torch.int32)
         value = l.function.generic([(value, identity(value.rank))], value.shape, value.element,
                                    lambda b, x, digits=digits: _nearest_byte(Scalars(b, torch.int32), x, digits))
@@ -262,25 +253,34 @@ def _nearest_byte(s, x, digits):
     return s.maximum(s.minimum(s.op("arith.shrsi", s.add(x, half), s.const(digits)), s.const(255)), s.const(0))
 
 
-def _antialias_rule(name, is_cubic):
-    def matrix(corners, scales):
-        return lambda i, o, n: _antialias_matrix(o, n, corners, scales[i], is_cubic)
+def _resample_rule(name, spatial, matrix, *more, has_corners=True):
+    """`matrix` is a function of the extents, align_corners, the scale and `more`."""
+    def matrices(options):
+        corners = options[0] if has_corners else False
+        scales = (list(options[has_corners:]) + [None] * spatial)[:spatial]
+        return lambda i, old, new: matrix(old, new, corners, scales[i], *more)
 
     @rule(name)
-    def forward(l, node, a, size, corners, *scales):
+    def forward(l, node, a, size, *options):
         shape, dtype = l.result()
-        resampled = _resampled_bytes if dtype == torch.uint8 else _resampled
-        return resampled(l, a, shape, l.value(a).shape[-2:], shape[-2:], matrix(corners, scales or (None, None)), False)
+        extents = l.value(a).shape[-spatial:], shape[-spatial:]
+        if dtype == torch.uint8 and has_corners:
+            return _resampled_bytes(l, a, shape, *extents, matrices(options))
+        return _resampled(l, a, shape, *extents, matrices(options), False)
 
     @rule(name + "_backward")
-    def backward(l, node, grad, size, input_size, corners, *scales):
+    def backward(l, node, grad, size, input_size, *options):
         shape = l.result()[0]
-        return _resampled(l, grad, shape, shape[-2:], l.value(grad).shape[-2:],
-                          matrix(corners, scales or (None, None)), True)
+        return _resampled(l, grad, shape, shape[-spatial:], l.value(grad).shape[-spatial:], matrices(options), True)
 
 
-_antialias_rule("_upsample_bilinear2d_aa", False)
-_antialias_rule("_upsample_bicubic2d_aa", True)
+for _spatial, _name in (1, "linear1d"), (2, "bilinear2d"), (3, "trilinear3d"):
+    _resample_rule("upsample_" + _name, _spatial, _linear_matrix)
+    _resample_rule("upsample_nearest%dd" % _spatial, _spatial, _nearest_matrix, False, has_corners=False)
+    _resample_rule("_upsample_nearest_exact%dd" % _spatial, _spatial, _nearest_matrix, True, has_corners=False)
+_resample_rule("upsample_bicubic2d", 2, _cubic_matrix)
+for _name, _filter in ("bilinear", LINEAR), ("bicubic", CUBIC), ("lanczos", LANCZOS):
+    _resample_rule("_upsample_%s2d_aa" % _name, 2, _antialias_matrix, *_filter)
 
 
 @rule("reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d", "replication_pad2d",
