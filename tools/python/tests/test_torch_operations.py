@@ -624,6 +624,13 @@ class ExactTest(unittest.TestCase):
                 torch._dynamo.reset()
                 self.assertTrue(torch.equal(torch.compile(quantize, backend="remat")(x), quantize(x)))
 
+    def test_polygamma_of_narrow_numbers(self):
+        x = torch.tensor([-2.05, -0.9, -0.06, 0.01, 0.33, 3.0])
+        for dtype in (torch.bfloat16, torch.float16):
+            for order in (0, 1, 2):
+                function = lambda x: torch.polygamma(order, x)
+                torch.testing.assert_close(self.run_compiled(function, x.to(dtype)), function(x.to(dtype)))
+
     def test_bounds_that_a_type_has_not(self):
         for dtype in (torch.uint8, torch.int8, torch.int16):
             x = torch.tensor([0, 1, 5, 127, 3], dtype=dtype)

@@ -80,16 +80,16 @@ def _zeta(x, q):
 
 def _polygamma(n, x):
     """The derivative of order n + 1 of the logarithm of the gamma function."""
-    if not x.is_floating_point():
-        x = x.to(torch.get_default_dtype())
-    if n == 0:
-        return torch.digamma(x)
-    if n == 1:  # Euler's reflection formula: zeta is that of positive numbers.
-        is_low = x < 0.5
-        sine = torch.sin(math.pi * torch.where(is_low, x, 0.5))
-        value = _zeta(torch.full_like(x, 2), torch.where(is_low, 1 - x, x))
-        return torch.where(is_low, (math.pi / sine) ** 2 - value, value)
-    return (1 if n % 2 else -1) * math.factorial(n) * _zeta(torch.full_like(x, n + 1), x)
+    return _in(torch.float32)(lambda x: torch.digamma(x) if n == 0 else _trigamma(x) if n == 1 else
+                              (1 if n % 2 else -1) * math.factorial(n) * _zeta(torch.full_like(x, n + 1), x))(x)
+
+
+def _trigamma(x):
+    """By Euler's reflection formula: zeta is that of positive numbers."""
+    is_low = x < 0.5
+    sine = torch.sin(math.pi * torch.where(is_low, x, 0.5))
+    value = _zeta(torch.full_like(x, 2), torch.where(is_low, 1 - x, x))
+    return torch.where(is_low, (math.pi / sine) ** 2 - value, value)
 
 
 @_in(torch.float64)
