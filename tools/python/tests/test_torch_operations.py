@@ -624,6 +624,19 @@ class ExactTest(unittest.TestCase):
                 torch._dynamo.reset()
                 self.assertTrue(torch.equal(torch.compile(quantize, backend="remat")(x), quantize(x)))
 
+    def test_samples_of_narrow_numbers(self):
+        """Places in an image are integers that the type of its elements does not have."""
+        for shape, grid in ((1, 2, 40, 60), (1, 3, 3, 2)), ((1, 1, 9, 20, 20), (1, 2, 3, 3, 3)):
+            x, grid = torch.randn(shape), 2 * torch.rand(grid) - 1
+            function = lambda x, grid: torch.autograd.grad((F.grid_sample(x, grid, align_corners=True) ** 2).sum(), x)[0]
+            for dtype in (torch.bfloat16, torch.float16):
+                x, grid = x.to(dtype).requires_grad_(), grid.to(dtype)
+                torch._dynamo.reset()
+                y = torch.compile(lambda x, grid: F.grid_sample(x, grid, align_corners=True), backend="remat")(x, grid)
+                found, = torch.autograd.grad((y ** 2).sum(), x)
+                exact = function(x.detach().double().requires_grad_(), grid.double())
+                self.assertLess((found - exact).norm(), 0.02 * exact.norm())
+
     def test_polygamma_of_narrow_numbers(self):
         x = torch.tensor([-2.05, -0.9, -0.06, 0.01, 0.33, 3.0])
         for dtype in (torch.bfloat16, torch.float16):

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import itertools
 
 import torch
+from torch._decomp.decompositions import pw_cast_for_opmath
 
 # Scans and searches
 
@@ -363,18 +364,19 @@ def _sampled_corners(x, grid, interpolation_mode, padding_mode, align_corners):
         corner = corner[::-1]
         number, inside, weight = 0, True, 1
         for (place, part, _, _), extent in zip(reversed(corner), reversed(extents)):
-            inside = (place >= 0) & (place < extent) & inside
-            number = number * extent + place.clamp(0, extent - 1)
+            is_there = (place >= 0) & (place < extent)  # NaN is nowhere.
+            number, inside = number * extent + torch.where(is_there, place, 0).long(), is_there & inside
             weight = part * weight
         slopes = []
         for axis, (_, _, slope, scale) in enumerate(corner):
             for other, (_, part, _, _) in enumerate(corner):
                 slope = slope if other == axis else slope * part
             slopes.append(slope * scale)
-        number = number.long().reshape(x.shape[0], 1, -1)
+        number = number.reshape(x.shape[0], 1, -1)
         yield number.expand(-1, x.shape[1], -1), inside.unsqueeze(1), weight.unsqueeze(1), slopes
 
 
+@pw_cast_for_opmath
 def _grid_sampler_3d(x, grid, interpolation_mode, padding_mode, align_corners):
     flat, total = x.flatten(2), x.new_zeros(*x.shape[:2], *grid.shape[1:-1])
     for number, inside, weight, _ in _sampled_corners(x, grid, interpolation_mode, padding_mode, align_corners):
@@ -382,6 +384,7 @@ def _grid_sampler_3d(x, grid, interpolation_mode, padding_mode, align_corners):
     return total
 
 
+@pw_cast_for_opmath
 def _grid_sampler_backward(grad, x, grid, interpolation_mode, padding_mode, align_corners, output_mask):
     flat = x.flatten(2)
     of_x, sums = torch.zeros_like(flat), [torch.zeros_like(grid[..., 0])] * grid.shape[-1]
