@@ -449,6 +449,42 @@ class TypeTest(unittest.TestCase):
             self.check(divide, jnp.array([5, low, low, 0, high, 7], dtype),
                        jnp.array([0, minus, 0, 0, minus, 2], dtype))
 
+    def test_indices_of_narrow_types(self):
+        """Places beyond what a signed type of the width has."""
+        x = jnp.arange(250.0)
+
+        def places(x, i):
+            rows = jax.lax.ragged_dot(jnp.ones((250, 1)), jnp.arange(1.0, 3.0).reshape(2, 1, 1), jnp.stack([i, i // 4]))
+            return (x[i], jax.lax.dynamic_slice(x, (i,), (3,)), jax.lax.dynamic_update_slice(x, x[:2], (i,)),
+                    jax.lax.dynamic_index_in_dim(x, i, 0), rows)
+
+        for dtype, index in (("uint8", 200), ("uint16", 2**16 - 1), ("uint32", 2**32 - 1)):
+            self.check(places, x, jnp.array(index, dtype))
+        # XLA takes its own limit, 297, for one of the type.
+        found = rj.compile(lambda x, i: jax.lax.dynamic_slice(x, (i,), (3,)), differentiate=False)(
+            jnp.arange(300.0), jnp.int8(100))
+        np.testing.assert_array_equal(found, [100, 101, 102])
+        with jax.enable_x64(True):
+            self.check(lambda x, i: jnp.take(x, i, mode="clip"), x, jnp.array([2**64 - 1, 3], "uint64"))
+
+    def test_known_integers_are_those_of_their_types(self):
+        def count(dtype, number):
+            return lambda x: jax.lax.fori_loop(
+                0, 6, lambda i, c: jax.lax.cond(number(i.astype(dtype)), lambda: c + x, lambda: c * x), 1.0)
+
+        for dtype in ("uint8", "uint16", "uint32", "int8"):
+            self.check(count(dtype, lambda i: i - jnp.array(3, i.dtype) > 2), jnp.float32(3))
+            self.check(count(dtype, lambda i: i * jnp.array(50, i.dtype) > 120), jnp.float32(3))
+            self.check(count("int32", lambda i: (i - 3).astype(dtype) > 2), jnp.float32(3))
+        # One value is the constant of both types.
+        self.check(lambda x: (count("int8", lambda i: i > jnp.int8(-1))(x),
+                              count("uint8", lambda i: i > jnp.uint8(255))(x)), jnp.float32(3))
+
+    def test_constants_with_zeros_of_both_signs(self):
+        zeros = np.array([0.0, -0.0, 0.0], "f4")
+        self.check(lambda x: (x / zeros, x / np.full(3, -0.0, "f4"), x * np.full(400, np.nan, "f4")[:3]),
+                   jnp.ones(3, "float32"))
+
     def test_weak_results(self):
         """Results whose types give way to others do so as JAX's, outside of jit and inside."""
         def function(x):
@@ -520,6 +556,38 @@ class ExportTest(unittest.TestCase):
         expected = jax.grad(lambda *a: loss(*a) + jnp.sum(big[:, 0] * a[0]["a.b"]))(*args)
         for found, reference in zip(gradients.values(), jax.tree_util.tree_leaves(expected)):
             np.testing.assert_allclose(found, reference, rtol=1e-5)
+
+    def test_numbers_of_arguments_count_from_the_end(self):
+        compiled = rj.compile(self.loss, argnums=(-1,))
+        _, (gradient,) = compiled(self.params, self.x)
+        expected = jax.grad(self.loss, argnums=1)(self.params, self.x)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6)
+        found = jax.grad(lambda x: compiled.loss(self.params, x))(self.x)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+        given = jnp.ones(3)
+        rj.compile(lambda a, b: (a + b, b), differentiate=False, donate_argnums=-2)(given, jnp.ones(3))
+        self.assertTrue(given.is_deleted())
+        for options in ({"argnums": 2}, {"argnums": -3}, {"donate_argnums": 2}):
+            with self.assertRaisesRegex(remat.ExportError, "are not those of 2 arguments"):
+                rj.compile(self.loss, **options)(self.params, self.x)
+
+    def test_keywords(self):
+        compiled = rj.compile(self.loss)
+        expected = compiled(self.params, self.x)
+        self.assertEqual(compiled(x=self.x, params=self.params)[0], expected[0])
+        self.assertEqual(compiled.loss(self.params, x=self.x), expected[0])
+        self.assertEqual(len(compiled.steps), 1)
+        with self.assertRaisesRegex(remat.ArgumentError, "bind them with functools.partial"):
+            rj.compile(lambda w, *, scale: jnp.sum(w) * scale)(self.x, scale=2.0)
+        with self.assertRaisesRegex(TypeError, "missing a required argument"):
+            compiled(self.params, y=self.x)
+
+    def test_types_without_code(self):
+        eight = jnp.float8_e5m2
+        with self.assertRaisesRegex(remat.ExportError, "test_jax.py:.*convert_element_type: elements of float8_e5m2"):
+            rj.export(lambda x: x.astype(eight).astype(x.dtype), self.x, differentiate=False)
+        with self.assertRaisesRegex(remat.ExportError, "argument narrow: elements of float8_e5m2 are not supported"):
+            rj.export(lambda narrow: narrow.astype("float32"), jnp.asarray(self.x, eight), differentiate=False)
 
     def test_other_calls_are_refused(self):
         step = remat.compile(rj.export(self.loss, self.params, self.x))

@@ -176,6 +176,11 @@ class CallTest(unittest.TestCase):
             np.testing.assert_array_equal(np.asarray(found), x * np.float32(0.5))
             np.testing.assert_array_equal(is_zero, x == 0)
 
+    def test_search_for_nans(self):
+        step = rj.compile(lambda x: jnp.sum(jnp.log(x)))
+        with jax.debug_nans(True), self.assertRaisesRegex(FloatingPointError, "nan"):
+            step(-jnp.ones(3))
+
     def test_errors_of_a_run(self):
         program = jax.jit(lambda a, b: rj.call(self.step, a, b))
         with self.assertRaisesRegex(jax.errors.JaxRuntimeError, "remat: assertion failed: .*division by zero"):

@@ -41,6 +41,22 @@ class KeyTest(unittest.TestCase):
         self.check(lambda k: jax.lax.dynamic_slice(k, (1,), (2,)))
         self.check(lambda k: jax.lax.dynamic_update_slice(k, k[:2], (jnp.argmax(jax.random.bits(k[0], (3,))),)))
 
+    def test_comparisons(self):
+        same = jax.random.split(jax.random.key(7), 5)[1]
+        self.check(lambda k: jnp.where(k == same, k[0], k))
+        self.check(lambda k: jnp.where(k != k[::-1], k, k[0]))
+
+    def test_repetition(self):
+        self.check(lambda k: jnp.tile(k, 2))
+        self.check(lambda k: jnp.tile(k.reshape(5, 1), (2, 3)))
+
+    def test_bits_follow_the_settings(self):
+        compiled = rj.compile(lambda k: jax.random.bits(k, (2, 3)), differentiate=False)
+        for partitionable in (True, False):
+            with jax.threefry_partitionable(partitionable):
+                expected = jax.random.bits(jax.random.key(7), (2, 3))
+                np.testing.assert_array_equal(compiled(jax.random.key(7)), expected)
+
     def test_branches_by_element(self):
         self.check(lambda k: jax.vmap(lambda k, i: jax.lax.switch(
             i, [lambda k: k, lambda k: jax.random.fold_in(k, 3)], k))(k, jnp.array([0, 1, 0, 1, 1])))

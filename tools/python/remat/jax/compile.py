@@ -3,6 +3,7 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import inspect
 import threading
 
 import jax
@@ -12,8 +13,13 @@ from jax.custom_derivatives import SymbolicZero
 from ..errors import ArgumentError, RunError
 from ..exported import NOT_IN_JAX, ExportedStep
 from .call import primitive
-from .export import export, plain
+from .export import export, numbers_of, plain
 from .types import is_key
+
+
+# Settings of JAX that a program depends on: the same function is another one under another of them.
+SETTINGS = ("jax_enable_x64", "jax_threefry_partitionable", "jax_random_seed_offset", "jax_numpy_dtype_promotion",
+            "jax_numpy_rank_promotion", "jax_default_matmul_precision")
 
 
 class CompiledFunction:
@@ -28,10 +34,25 @@ class CompiledFunction:
     def _key(self, args):
         leaves, tree = jax.tree_util.tree_flatten(args)
         # A number of Python has a weak type, which gives way to others: the program may be another one.
-        return tree, jax.config.jax_enable_x64, _device(leaves, self.options), tuple(_kind(leaf) for leaf in leaves)
+        settings = tuple(getattr(jax.config, name, None) for name in SETTINGS)
+        return tree, settings, _device(leaves, self.options), tuple(_kind(leaf) for leaf in leaves)
 
-    def step_for(self, *args):
+    def _by_place(self, args, keywords):
+        """The arguments without keywords: a step knows them by their places."""
+        if not keywords:
+            return args
+        try:
+            bound = inspect.signature(self.function).bind(*args, **keywords)
+        except ValueError:  # of what has no signature
+            bound = None
+        if bound is None or bound.kwargs:
+            raise ArgumentError("the keywords %s are not those of arguments that have a place, behind others that are "
+                                "given; bind them with functools.partial" % ", ".join(keywords))
+        return bound.args
+
+    def step_for(self, *args, **keywords):
         """The step for arguments like these."""
+        args = self._by_place(args, keywords)
         key = self._key(args)
         with self._lock:
             if key not in self.steps:
@@ -39,7 +60,8 @@ class CompiledFunction:
                 self.steps[key] = ExportedStep(exported, dict(self.options, **dict(key[2])))
             return self.steps[key]
 
-    def __call__(self, *args):
+    def __call__(self, *args, **keywords):
+        args = self._by_place(args, keywords)
         step = self.step_for(*args)
         leaves = [plain(leaf) for leaf in jax.tree_util.tree_leaves(args)]
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
@@ -64,23 +86,23 @@ class CompiledFunction:
                 raise
             raise RunError(str(error), "error of XLA") from error
 
-    def loss(self, *args):
+    def loss(self, *args, **keywords):
         """What the function gives, the loss alone, as JAX may differentiate it with respect to `argnums`, such as in a
         larger function. The step computes the gradients with it, for whatever cotangent the loss will have."""
         if not self.export_options["differentiate"]:
             raise ArgumentError("the function was compiled with differentiate=False, so its loss is not known")
-        numbers, has_aux = self.export_options["argnums"], self.export_options["has_aux"]
-        alone = isinstance(numbers, int)
+        args = self._by_place(args, keywords)
+        argnums, has_aux = self.export_options["argnums"], self.export_options["has_aux"]
+        numbers = numbers_of("argnums", argnums, len(args))
 
         def values(*args):
             return self(*args)[0]
 
         def forward(*args):
             for number, arg in enumerate(args):
-                if number not in ((numbers,) if alone else numbers) and any(
-                        leaf.perturbed for leaf in jax.tree_util.tree_leaves(arg)):
+                if number not in numbers and any(leaf.perturbed for leaf in jax.tree_util.tree_leaves(arg)):
                     raise ArgumentError("the loss has gradients with respect to argnums=%s, but is differentiated with "
-                                        "respect to argument %d" % (numbers, number))
+                                        "respect to argument %d" % (argnums, number))
             return self(*jax.tree_util.tree_map(lambda leaf: leaf.value, args))
 
         def backward(gradients, cotangent):
@@ -92,7 +114,7 @@ class CompiledFunction:
             if _is_zero(cotangent):
                 return (None,) * len(args)
             scaled = jax.tree_util.tree_map(lambda g: (g * cotangent).astype(g.dtype), gradients)
-            found = dict([(numbers, scaled)] if alone else zip(numbers, scaled))
+            found = dict(zip(numbers, [scaled] if isinstance(argnums, int) else scaled))
             return tuple(found.get(n) for n in range(len(args)))
 
         loss = jax.custom_vjp(values)

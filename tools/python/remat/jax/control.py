@@ -84,7 +84,7 @@ def _run_branch(l, index, number, branches, arguments):
 @rule("cond")
 @takes_stacks
 def _cond(l, index, *arguments, branches, **_):
-    known = l.known.get(index.name)
+    known = l.integer(index, l.aval()[1])
     if known is not None:
         return run_closed(l, branches[min(max(known, 0), len(branches) - 1)], arguments)
     results = [[l.whole(v) for v in _run_branch(l, index, number, branches, arguments)]

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..mlir import broadcast_map, identity, quote
 from .control import inline
-from .rules import rule
+from .rules import RULES, rule
 from .tags import OFFLOADED, tagged
-from .types import element_of, is_float, is_integer, is_unsigned
+from .types import element_of, is_float, is_integer, is_key, is_unsigned
 
 NARROW = ("f16", "bf16")
 
@@ -155,7 +155,7 @@ FOLDS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, 
 
 def _fold(l, name, operands, value):
     """Counters of loops are known."""
-    numbers = [l.known.get(v.name) for v in operands]
+    numbers = [l.integer(v, l.aval(i)[1]) for i, v in enumerate(operands)]
     if value.rank == 0 and name in FOLDS and None not in numbers:
         l.known[value.name] = int(FOLDS[name](*numbers))
 
@@ -239,6 +239,24 @@ def _is_finite(s, a):
 
 for _relation in ("eq", "ne", "lt", "le", "gt", "ge"):
     elementwise(_relation)(lambda s, a, b, relation=_relation: s.compare(relation, a, b))
+
+
+def _comparing_keys(name, of_words):
+    """Keys are equal if all of their words are."""
+    of_numbers = RULES[name]
+
+    @rule(name)
+    def lower(l, a, b, **params):
+        aval = l.eqn.invars[0].aval
+        if not is_key(aval.dtype):
+            return of_numbers(l, a, b, **params)
+        _, dtype, _ = l.aval()
+        words = tuple(range(len(aval.shape), a.rank))
+        return inline(l, lambda x, y: of_words(x, y, words), (a, dtype), (b, dtype))
+
+
+_comparing_keys("eq", lambda x, y, words: jnp.all(x == y, axis=words))
+_comparing_keys("ne", lambda x, y, words: jnp.any(x != y, axis=words))
 
 
 @rule("pow")
@@ -334,7 +352,7 @@ def _convert(l, a, new_dtype, **_):
     value = a if element_of(source) == element and element != "i1" and not is_float(dtype) else l.function.generic(
         [(a, identity(len(shape)))], shape, element, lambda b, x: convert(b, x, source, dtype))
     if a.name in l.known and not is_float(dtype):
-        l.known[value.name] = l.known[a.name]
+        l.known[value.name] = l.integer(a, source)
     return value
 
 

@@ -15,7 +15,7 @@ from ..exported import Argument, Exported, Result, unique_name
 from . import primitives  # noqa: F401
 from .loops import scan_sizes
 from .lower import UNROLL_LIMIT, Lowering, scope_of
-from .types import element_of, is_key, physical
+from .types import element_of, is_key, is_supported, physical, unsupported
 from .whiles import with_gradients
 
 
@@ -53,6 +53,14 @@ def _donations(jaxpr, donated):
     return pairs
 
 
+def numbers_of(name, numbers, count):
+    """The numbers of the arguments that are meant. Those below zero count from the end, as in JAX."""
+    given = (numbers,) if isinstance(numbers, int) else tuple(numbers)
+    if any(not -count <= n < count for n in given):
+        raise ExportError("%s %s are not those of %d arguments" % (name, given, count))
+    return tuple(n % count for n in given)
+
+
 def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate_argnums=(),
            unroll_limit=UNROLL_LIMIT, max_trip_count=0):
     """Exports a call of `function`, which gives a loss, with the gradients with respect to `argnums`.
@@ -64,10 +72,8 @@ def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate
     if that is 0; only with a maximum they have gradients. What cannot be exported whole is an ExportError with the line
     of the program.
     """
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    donated_numbers = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
-    if differentiate and any(not 0 <= n < len(args) for n in numbers):
-        raise ExportError("argnums %s are not those of %d arguments" % (numbers, len(args)))
+    numbers = numbers_of("argnums", argnums, len(args)) if differentiate else ()
+    donated_numbers = numbers_of("donate_argnums", donate_argnums, len(args))
     names = _names_of(function, args)
     called = getattr(function, "__name__", "function")
     if differentiate and max_trip_count:
@@ -85,6 +91,8 @@ def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate
     leaves = jax.tree_util.tree_leaves(args)
     for number, (var, name) in enumerate(zip(jaxpr.invars, names)):
         shape, dtype = physical(var.aval)
+        if not is_supported(dtype):
+            raise ExportError("argument %s: %s" % (name, unsupported(dtype)))
         values.append(lowering.function.argument(shape, element_of(dtype), name, donations.get(number)))
         is_parameter = differentiate and owner[number] in numbers
         arguments.append(Argument(name, "param" if is_parameter else "data", element_of(dtype), shape, number))

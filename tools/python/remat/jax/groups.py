@@ -6,15 +6,16 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from .. import groups
 from .elementwise import convert, working
 from .rules import rule
+from .shapes import widened
 from .types import element_of
 
 
-def _ends(l, sizes):
+def _ends(l, sizes, dtype):
     """Where groups end, from how many rows they have."""
     def body(b, size, total):
         before = b.op("arith.cmpi ule, %s, %s : index" % (b.index(1), b.index(0)))
-        wide = size if sizes.element == "i64" else b.cast("arith.extsi", size, sizes.element, "i64")
-        return b.binary("arith.addi", total, b.select(before, wide, b.constant(0, "i64"), "i64"), "i64")
+        rows = b.select(before, widened(b, size, dtype), b.constant(0, "i64"), "i64")
+        return b.binary("arith.addi", total, rows, "i64")
 
     return l.function.generic([(sizes, ["d1"])], sizes.shape, "i64", body, loops=2, reductions={1}, out_map=["d0"],
                               init=l.function.constant(0, sizes.shape, "i64"))
@@ -33,7 +34,7 @@ def _ragged_dot(l, a, b, sizes, *, ragged_dot_dimension_numbers, group_offset=No
     def conversion(old, new):
         return groups.Conversion(element_of(new), lambda body, x: convert(body, x, old, new))
 
-    source, ends = l.aval(0)[1], _ends(l, sizes)
+    source, ends = l.aval(0)[1], _ends(l, sizes, l.aval(2)[1])
     if not group:
         lhs = l.function.transpose(a, (1 - ragged[0], ragged[0]))
         rhs = l.function.transpose(b, (contract_b[0], 1 - contract_b[0]))

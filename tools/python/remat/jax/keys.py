@@ -22,7 +22,11 @@ def _dynamic_slice(params, _, words):
     return dict(params, slice_sizes=tuple(params["slice_sizes"]) + words)
 
 
-PARAMETERS = {"gather": _gather, "scatter": _scatter, "dynamic_slice": _dynamic_slice,
+def _tile(params, _, words):
+    return dict(params, reps=tuple(params["reps"]) + (1,) * len(words))
+
+
+PARAMETERS = {"gather": _gather, "scatter": _scatter, "dynamic_slice": _dynamic_slice, "tile": _tile,
               "dynamic_update_slice": lambda params, *_: params}
 
 

@@ -20,7 +20,7 @@ from .keys import on_words
 from .rules import RULES
 from .stable import REAL_ONLY, by_own_lowering, through_stablehlo
 from .tags import in_host_memory
-from .types import element_of, is_integer, is_key, physical
+from .types import element_of, is_integer, is_key, is_supported, physical, unsupported, wrapped
 
 LARGEST_CONSTANT = 256
 UNROLL_LIMIT = 4096  # as the option of the compiler
@@ -87,7 +87,7 @@ class Lowering:
             array = jax.random.key_data(array)
         array = np.asarray(array)
         element = element_of(array.dtype)
-        if array.size and (array == array.reshape(-1)[0]).all():
+        if array.size and _are_equal(array):
             value = self.function.constant(array.reshape(-1)[0].item(), array.shape, element)
             if not array.shape and is_integer(array.dtype):
                 self.known[value.name] = int(array)
@@ -109,13 +109,24 @@ class Lowering:
             return None
         return self.known.get(value.name, self.function.splats.get(value.name))
 
+    def integer(self, value, dtype):
+        """The integer of `dtype` that a value of rank 0 is known to be, or None. Types with and without a sign share
+        their values."""
+        number = self.known.get(value.name)
+        return None if number is None else wrapped(number, dtype)
+
     def refuse(self, why):
         where = "%s:%d: " % (self.frame.file_name, self.frame.start_line) if self.frame else ""
         raise ExportError("%s%s: %s" % (where, self.eqn.primitive.name, why))
 
     def aval(self, number=0):
         """Shape, dtype and element of an operand."""
-        shape, dtype = physical(self.eqn.invars[number].aval)
+        return self.described(self.eqn.invars[number].aval)
+
+    def described(self, aval):
+        shape, dtype = physical(aval)
+        if not is_supported(dtype):
+            self.refuse(unsupported(dtype))
         return shape, dtype, element_of(dtype)
 
     def offloads(self, number):
@@ -123,8 +134,7 @@ class Lowering:
         return in_host_memory(self.eqn.outvars[number].aval) and not in_host_memory(self.eqn.invars[number].aval)
 
     def result(self, number=0):
-        shape, dtype = physical(self.eqn.outvars[number].aval)
-        return shape, dtype, element_of(dtype)
+        return self.described(self.eqn.outvars[number].aval)
 
     # The graph
 
@@ -233,6 +243,12 @@ class Lowering:
         for name in self.function.computed:
             if name in self.run_again and name not in self.saved:
                 self.function.policies[name] = "must_recompute"
+
+
+def _are_equal(array):
+    """Whether all elements have the same bits. Zeros of both signs are equal numbers, and nans are not."""
+    elements = np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8)
+    return (elements == elements[0]).all()
 
 
 REGIONS = ("remat", "remat2", "checkpoint")

@@ -12,7 +12,7 @@ from ..mlir import identity
 from .elementwise import Scalars, working
 from .reductions import COMBINE, START, change, first_extremum, highest, lowest
 from .rules import rule
-from .shapes import pad
+from .shapes import pad, widened
 from .stable import through_stablehlo
 from .types import element_of, is_float, is_unsigned
 
@@ -32,14 +32,12 @@ class Starts:
     """The start indices of a gather or scatter, as operands of a loop over the batch dimensions."""
 
     def __init__(self, indices, dtype, batch_loops, dims):
-        self.dims, self.element, self.unsigned = dims, indices.element, is_unsigned(dtype)
+        self.dims, self.dtype = dims, dtype
         # The last dimension holds the components.
         self.inputs = [(indices, batch_loops + [str(i)]) for i in range(len(dims))]
 
     def numbers(self, b, names):
-        return {dim: b.cast("arith.extui" if self.unsigned and self.element != "i64" else "arith.extsi", n,
-                            self.element, "i64") if self.element != "i64" else n
-                for dim, n in zip(self.dims, names)}
+        return {dim: widened(b, n, self.dtype) for dim, n in zip(self.dims, names)}
 
 
 @rule("gather")

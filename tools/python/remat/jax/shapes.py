@@ -8,7 +8,7 @@ import math
 from ..mlir import identity
 from .elementwise import Scalars, convert
 from .rules import rule
-from .types import element_of
+from .types import element_of, is_unsigned
 
 
 @rule("broadcast_in_dim")
@@ -120,22 +120,37 @@ def _empty(l, *_, **__):
     return l.function.constant(0, shape, element)
 
 
-def clamped(b, start, element, extent, size):
+def widened(b, a, dtype):
+    """An integer as one of i64, whose type holds all extents. Of those without a sign that it does not hold, it is the
+    largest."""
+    element = element_of(dtype)
+    if element != "i64":
+        return b.cast("arith.extui" if is_unsigned(dtype) else "arith.extsi", a, element, "i64")
+    return b.binary("arith.minui", a, b.constant(2 ** 63 - 1, "i64"), "i64") if is_unsigned(dtype) else a
+
+
+def clamped(b, start, dtype, extent, size):
     """A start index, moved so that `size` elements are within `extent`."""
-    low = b.op("arith.maxsi %s, %s : %s" % (start, b.constant(0, element), element))
-    return b.to_index(b.op("arith.minsi %s, %s : %s" % (low, b.constant(extent - size, element), element)), element)
+    low = b.binary("arith.maxsi", widened(b, start, dtype), b.constant(0, "i64"), "i64")
+    return b.to_index(b.binary("arith.minsi", low, b.constant(extent - size, "i64"), "i64"), "i64")
+
+
+def _type_of(starts, l, first):
+    """The type that all start indices have. A tensor of rank 0 has none."""
+    return l.aval(first)[1] if starts else None
 
 
 @rule("dynamic_slice")
 def _dynamic_slice(l, a, *starts, slice_sizes):
-    numbers = [l.known.get(s.name) for s in starts]
+    dtype = _type_of(starts, l, 1)
+    numbers = [l.integer(s, dtype) for s in starts]
     if None not in numbers:
         offsets = [min(max(n, 0), e - s) for n, e, s in zip(numbers, a.shape, slice_sizes)]
         return l.function.slice(a, offsets, slice_sizes, [1] * a.rank)
 
     def body(b, *given):
-        return b.extract(a, [b.binary("arith.addi", clamped(b, g, s.element, e, n), b.index(i), "index")
-                             for i, (g, s, e, n) in enumerate(zip(given, starts, a.shape, slice_sizes))])
+        return b.extract(a, [b.binary("arith.addi", clamped(b, g, dtype, e, n), b.index(i), "index")
+                             for i, (g, e, n) in enumerate(zip(given, a.shape, slice_sizes))])
 
     return l.function.generic([(s, []) for s in starts], slice_sizes, a.element, body)
 
@@ -144,15 +159,16 @@ def _dynamic_slice(l, a, *starts, slice_sizes):
 def _dynamic_update_slice(l, a, update, *starts):
     if 0 in update.shape:
         return a
-    numbers = [l.known.get(s.name) for s in starts]
+    dtype = _type_of(starts, l, 2)
+    numbers = [l.integer(s, dtype) for s in starts]
     if None not in numbers:
         offsets = [min(max(n, 0), e - s) for n, e, s in zip(numbers, a.shape, update.shape)]
         return l.function.insert(update, a, offsets, [1] * a.rank)
 
     def body(b, x, *given):
         inside, places = b.constant(1, "i1"), []
-        for i, (g, s) in enumerate(zip(given, starts)):
-            first = clamped(b, g, s.element, a.shape[i], update.shape[i])
+        for i, g in enumerate(given):
+            first = clamped(b, g, dtype, a.shape[i], update.shape[i])
             place = b.binary("arith.subi", b.index(i), first, "index")
             # As numbers without a sign, those below zero are large.
             hit = b.op("arith.cmpi ult, %s, %s : index" % (place, b.constant(update.shape[i], "index")))

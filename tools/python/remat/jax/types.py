@@ -17,11 +17,18 @@ def is_key(dtype):
     return jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
 
 
+def is_supported(dtype):
+    return np.dtype(dtype).name in ELEMENTS
+
+
+def unsupported(dtype):
+    return "elements of %s are not supported, expected one of %s" % (np.dtype(dtype).name, ", ".join(ELEMENTS))
+
+
 def element_of(dtype):
-    name = np.dtype(dtype).name
-    if name not in ELEMENTS:
-        raise ExportError("%s is not supported, expected one of %s" % (name, ", ".join(ELEMENTS)))
-    return ELEMENTS[name]
+    if not is_supported(dtype):
+        raise ExportError(unsupported(dtype))
+    return ELEMENTS[np.dtype(dtype).name]
 
 
 def is_unsigned(dtype):
@@ -34,6 +41,16 @@ def is_float(dtype):
 
 def is_integer(dtype):
     return element_of(dtype)[0] == "i"
+
+
+def wrapped(number, dtype):
+    """What a type has of an integer, which is its lowest bits; of bool, whether it is another one than 0."""
+    dtype = np.dtype(dtype)
+    if dtype == np.bool_:
+        return int(number != 0)
+    bits = 8 * dtype.itemsize
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if not is_unsigned(dtype) and number >> (bits - 1) else number
 
 
 def physical(aval):
