@@ -163,8 +163,29 @@ void remat::codegen::registerKernelInterfaces(DialectRegistry &registry) {
   });
 }
 
+/// A result in the place of an operand has its buffer. Were it another one that
+/// is said not to overlap, code could read an element of the operand once more
+/// when that of the result is there.
+static void findBuffers(unsigned numOperands,
+                        ArrayRef<std::optional<unsigned>> inPlace,
+                        BufferizedKernel &kernel) {
+  func::FuncOp function = kernel.function;
+  kernel.buffers =
+      llvm::to_vector(llvm::seq<unsigned>(0, function.getNumArguments()));
+  auto hasElementsOf = [&](unsigned a, unsigned b) {
+    auto type = cast<MemRefType>(function.getArgument(a).getType());
+    auto other = cast<MemRefType>(function.getArgument(b).getType());
+    return type.getElementType() == other.getElementType() &&
+           type.getNumElements() == other.getNumElements();
+  };
+  for (auto [number, operand] : llvm::enumerate(inPlace))
+    if (operand && hasElementsOf(numOperands + number, *operand))
+      kernel.buffers[numOperands + number] = *operand;
+}
+
 FailureOr<BufferizedKernel>
-remat::codegen::bufferizeKernel(func::FuncOp kernel) {
+remat::codegen::bufferizeKernel(func::FuncOp kernel,
+                                ArrayRef<std::optional<unsigned>> inPlace) {
   if (failed(checkKernel(kernel)))
     return failure();
   BufferizedKernel result;
@@ -191,5 +212,6 @@ remat::codegen::bufferizeKernel(func::FuncOp kernel) {
   if (failed(runOneShotBufferize(*result.module, options, state)) ||
       failed(eraseSelfCopies(result.function)))
     return failure();
+  findBuffers(kernel.getNumArguments(), inPlace, result);
   return result;
 }

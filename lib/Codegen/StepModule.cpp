@@ -106,7 +106,9 @@ LogicalResult StepModule::compileKernel(TaskOp task) {
   if (!function)
     return task.emitOpError("calls kernel '")
            << task.getKernel() << "', expected a 'func.func'";
-  CompiledKernel &kernel = kernels[task.getKernel()];
+  CompiledKernel &kernel = kernels[getCodeKey(task)];
+  for (unsigned number = 0; number < task.getNumResults(); ++number)
+    kernel.inPlace.push_back(task.getInPlaceOperand(number));
   for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
     PaddedRow row = getResultRow(function, number);
     int64_t element = getElementBytes(getElementTypeOrSelf(type));
@@ -157,11 +159,11 @@ LogicalResult StepModule::compileKernels() {
 /// Compiles the kernels of tasks of the graph and of the bodies that it runs.
 LogicalResult StepModule::compileKernels(GraphOp of) {
   for (TaskOp task : of.getOps<TaskOp>()) {
-    if (kernels.contains(task.getKernel()))
+    if (kernels.contains(getCodeKey(task)))
       continue;
     if (failed(compileKernel(task)))
       return failure();
-    if (LoopOp loop = kernels[task.getKernel()].loop)
+    if (LoopOp loop = kernels[getCodeKey(task)].loop)
       for (GraphOp body : findBodies(loop))
         if (failed(compileKernels(body)))
           return failure();

@@ -222,7 +222,7 @@ FailureOr<uint32_t> TableEmitter::addLoop(LoopOp loop) {
 }
 
 LogicalResult TableEmitter::addTask(TaskOp task) {
-  const CompiledKernel &kernel = kernels.at(task.getKernel());
+  const CompiledKernel &kernel = kernels.at(getCodeKey(task));
   for (OpResult result : task.getResults()) {
     if (std::optional<unsigned> operand =
             task.getInPlaceOperand(result.getResultNumber())) {
@@ -372,6 +372,14 @@ LogicalResult TableEmitter::run() {
   table.setThreads(threads);
   table.assignStreams();
   return success();
+}
+
+std::string remat::codegen::getCodeKey(TaskOp task) {
+  std::string key = task.getKernel().str();
+  for (unsigned number = 0; number < task.getNumResults(); ++number)
+    if (std::optional<unsigned> operand = task.getInPlaceOperand(number))
+      key += (" " + Twine(number) + " over " + Twine(*operand)).str();
+  return key;
 }
 
 FailureOr<std::string> remat::codegen::buildStepTable(

@@ -25,11 +25,16 @@ struct BufferizedKernel {
   /// Takes a memref for each argument of the kernel, then one for each result,
   /// and returns nothing.
   mlir::func::FuncOp function;
+  /// For each argument the number of the one whose buffer it has: its own, or
+  /// that of the operand that a result is written over.
+  llvm::SmallVector<unsigned> buffers;
 };
 
-/// Bufferizes a copy of `kernel`. Fails with a diagnostic at an op that cannot
-/// be bufferized.
-mlir::FailureOr<BufferizedKernel> bufferizeKernel(mlir::func::FuncOp kernel);
+/// Bufferizes a copy of `kernel`, whose results lie where `inPlace` has
+/// operands. Fails with a diagnostic at an op that cannot be bufferized.
+mlir::FailureOr<BufferizedKernel>
+bufferizeKernel(mlir::func::FuncOp kernel,
+                llvm::ArrayRef<std::optional<unsigned>> inPlace = {});
 
 /// Rewrites the ops of `kernel` whose bufferization would copy or allocate
 /// more than the computation needs; part of bufferizeKernel.

@@ -17,8 +17,11 @@
 
 namespace remat::codegen {
 
-/// How the tasks of one kernel are carried out.
+/// How the tasks of one kernel are carried out that write the same results in
+/// place.
 struct CompiledKernel {
+  /// For each result the operand that it is written over, if any.
+  llvm::SmallVector<std::optional<unsigned>> inPlace;
   /// A call of a library, or null for generated code.
   LibraryCallRef call;
   /// Whether there is generated code beside the call.
@@ -41,9 +44,13 @@ struct CompiledKernel {
   std::vector<uint32_t> resultRows;
 };
 
+/// What tasks that share a CompiledKernel have in common.
+std::string getCodeKey(TaskOp task);
+
 /// The step table of `graph` (StepTable.h). Fails with a diagnostic at values
 /// that it cannot describe: types that are no dtype, missing slots, too small a
 /// workspace. `flags` are the table's.
+/// `kernels` are by getCodeKey.
 mlir::FailureOr<std::string>
 buildStepTable(GraphOp graph, const llvm::StringMap<CompiledKernel> &kernels,
                const CheckList &checks, int threads, uint64_t flags);

@@ -131,8 +131,11 @@ void KernelEmitter::createFunction() {
   result.function.setPrivate();
   context.entry = result.function.addEntryBlock();
   context.checks = &checks;
-  for (auto [root, argument] : llvm::zip(roots, context.entry->getArguments()))
-    context.buffers[root] = argument;
+  for (auto [number, root] : llvm::enumerate(roots)) {
+    bool isArgument = number < kernel.buffers.size();
+    context.buffers[root] = context.entry->getArgument(
+        isArgument ? kernel.buffers[number] : number);
+  }
   for (unsigned i = 0, e = roots.size(); i < e; ++i)
     result.function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                                builder.getUnitAttr());

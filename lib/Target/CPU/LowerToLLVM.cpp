@@ -60,7 +60,8 @@ private:
 LogicalResult CPUKernelCompiler::compile(func::FuncOp kernel, StringRef symbol,
                                          ModuleOp code, CheckList &checks,
                                          CompiledKernel &result) {
-  FailureOr<BufferizedKernel> bufferized = bufferizeKernel(kernel);
+  FailureOr<BufferizedKernel> bufferized =
+      bufferizeKernel(kernel, result.inPlace);
   if (failed(bufferized))
     return failure();
   std::string loops = (symbol + "_loops").str();

@@ -181,6 +181,7 @@ LogicalResult KernelEmitter::analyze() {
     return failure();
   Block &body = kernel.function.getBody().front();
   llvm::append_range(result.buffers.arguments, body.getArguments());
+  result.buffers.buffers = kernel.buffers;
   if (isRowKernel(kernel.function)) {
     FailureOr<RowPlan> plan = planRows(kernel.function);
     if (failed(plan))

@@ -66,9 +66,8 @@ LaunchBuilder::LaunchBuilder(gpu::GPUModuleOp module, Location loc,
   this->context.entry = &entry;
   this->context.checks = &checks;
   this->context.status = entry.getArguments().back();
-  for (auto [root, argument] :
-       llvm::zip(buffers.arguments, entry.getArguments()))
-    this->context.buffers[root] = argument;
+  for (auto [root, buffer] : llvm::zip(buffers.arguments, buffers.buffers))
+    this->context.buffers[root] = entry.getArgument(buffer);
   unsigned first = buffers.arguments.size();
   for (auto [number, place] : llvm::enumerate(buffers.scratch)) {
     scratch.push_back(entry.getArgument(first + number));

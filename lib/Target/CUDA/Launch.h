@@ -34,6 +34,8 @@ struct Launch {
 struct KernelBuffers {
   /// The memrefs of the bufferized kernel that stand for operands and results.
   llvm::SmallVector<mlir::Value> arguments;
+  /// As in BufferizedKernel.
+  llvm::SmallVector<unsigned> buffers;
   /// What lies in the workspace: allocations of the kernel, and partial sums,
   /// which have no memref there.
   struct Scratch {

@@ -28,6 +28,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -64,10 +66,23 @@ public:
   }
 
 private:
+  std::string getName(func::FuncOp kernel);
+
   bool allowsTf32;
+  /// Names of kernels that have functions.
+  llvm::StringSet<> names;
 };
 
 } // namespace
+
+/// What the functions of a kernel are called, which has several of them if it
+/// writes in place for some tasks.
+std::string DeviceCompiler::getName(func::FuncOp kernel) {
+  std::string name = kernel.getName().str();
+  for (unsigned number = 1; !names.insert(name).second; ++number)
+    name = (kernel.getName() + "_place" + Twine(number)).str();
+  return name;
+}
 
 LogicalResult DeviceCompiler::compile(func::FuncOp kernel, StringRef symbol,
                                       ModuleOp code, CheckList &checks,
@@ -79,7 +94,8 @@ LogicalResult DeviceCompiler::compile(func::FuncOp kernel, StringRef symbol,
   if (masks.wasInterrupted())
     return kernel.emitOpError("has a mask of the library ('")
            << libraryMaskAttrName << "'), expected a call of it";
-  FailureOr<BufferizedKernel> bufferized = bufferizeKernel(kernel);
+  FailureOr<BufferizedKernel> bufferized =
+      bufferizeKernel(kernel, result.inPlace);
   if (failed(bufferized))
     return failure();
   OpBuilder builder = OpBuilder::atBlockEnd(code.getBody());
@@ -87,7 +103,7 @@ LogicalResult DeviceCompiler::compile(func::FuncOp kernel, StringRef symbol,
   OpBuilder inner = OpBuilder::atBlockBegin(unit.getBody());
   cuda::createFailFunction(inner, kernel.getLoc());
   FailureOr<cuda::EmittedKernel> emitted =
-      cuda::emitKernel(*bufferized, kernel.getName(), unit, checks);
+      cuda::emitKernel(*bufferized, getName(kernel), unit, checks);
   if (failed(emitted))
     return failure();
   result.workspaceBytes = emitted->buffers.workspaceBytes;

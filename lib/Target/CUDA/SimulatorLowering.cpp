@@ -80,7 +80,8 @@ private:
 LogicalResult SimulatorCompiler::compile(func::FuncOp kernel, StringRef symbol,
                                          ModuleOp code, CheckList &checks,
                                          CompiledKernel &result) {
-  FailureOr<BufferizedKernel> bufferized = bufferizeKernel(kernel);
+  FailureOr<BufferizedKernel> bufferized =
+      bufferizeKernel(kernel, result.inPlace);
   if (failed(bufferized))
     return failure();
   if (!gpuModule) {

@@ -1,4 +1,5 @@
-// One function for each distinct kernel, none for contractions, and the table.
+// One function for each distinct kernel and each place of its results, none for
+// contractions, and the table.
 // RUN: remat-opt %s --remat-annotate-costs --remat-plan --remat-assign-buffers --remat-place \
 // RUN:   --remat-lower-cpu="name=step" | FileCheck %s
 
@@ -7,9 +8,11 @@
 // The sum may be reordered, the contraction may not.
 // CHECK: llvm.fmul %{{.*}}, %{{.*}} : f32
 // CHECK: llvm.func @step_kernel_0(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr)
-// CHECK-NOT: @step_kernel_1
+// The second square is written over the first one.
+// CHECK: llvm.func @step_kernel_1(
+// CHECK-NOT: @step_kernel_2
 // CHECK: llvm.mlir.global internal constant @step_blob
-// CHECK: llvm.mlir.global internal constant @step_kernels() {{.*}} : !llvm.array<1 x ptr>
+// CHECK: llvm.mlir.global internal constant @step_kernels() {{.*}} : !llvm.array<2 x ptr>
 // CHECK: llvm.mlir.global external constant @step()
 
 func.func private @square(%x: tensor<8x16xf32>) -> tensor<8x16xf32>

@@ -55,6 +55,20 @@ class LinearAlgebraTest(unittest.TestCase):
         found = rj.compile(solve, differentiate=False)(jnp.array([[1.0, 2.0, 3.0], [1.0, 0.0, 3.0]]))
         np.testing.assert_array_equal(found[..., 0], [[1, 1, 1], [np.nan] * 3])
 
+    def test_gradients_of_tridiagonal_systems(self):
+        """Of four right sides, whose sum of a row goes with what is written over the row."""
+        def loss(below, diagonal, above):
+            return jnp.sum(jax.lax.linalg.tridiagonal_solve(below, diagonal, above, right))
+
+        with jax.enable_x64(True):
+            below, diagonal, above, *right = np.random.default_rng(0).normal(size=(7, 5))
+            right = np.array(right).T
+            numbers = (0, 1)
+            expected = jax.grad(loss, numbers)(below, diagonal + 9, above)
+            _, found = rj.compile(loss, argnums=numbers)(below, diagonal + 9, above)
+            for a, b in zip(expected, found):
+                np.testing.assert_allclose(a, b, atol=1e-12)
+
     def test_qr(self):
         self.check(lambda x: jnp.sum(jnp.linalg.qr(x)[0] ** 3) + jnp.sum(jnp.linalg.qr(x[:, :3])[1] ** 2))
 

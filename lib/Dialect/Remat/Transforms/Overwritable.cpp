@@ -190,8 +190,8 @@ static bool makesOnePerRow(linalg::GenericOp op) {
 
 namespace {
 /// Whether a result of a kernel of rows cannot be made before `reader` has read
-/// `use`. Kernels say that their buffers do not overlap, so only what the
-/// writer computes from holds it back.
+/// `use`. Parts of rows may be worked on in any order, so only what the writer
+/// computes from holds it back.
 class NeedFinder {
 public:
   NeedFinder(linalg::GenericOp reader, OpOperand &use)
