@@ -175,6 +175,27 @@ class GradientTest(unittest.TestCase):
         self.check(lambda w, x, i: jnp.sum(jax.lax.dynamic_slice(w, (i, 0), (2, 4)) * x[:2]) + jnp.sum(
             jax.lax.dynamic_update_slice(w, x[:1], (i, 0)) ** 2), self.w, self.x, 1, argnums=(0, 1))
 
+    @unittest.skipUnless(hasattr(jax, "new_ref"), "this JAX has no references")
+    def test_references(self):
+        def loss(x):
+            reference = jax.new_ref(jnp.ones_like(x))
+            jax.lax.fori_loop(0, 3, lambda i, _: reference.__setitem__(i, jnp.sin(x[i]) * reference[i - 1].sum()), None)
+            jax.jit(lambda r: r.__setitem__(0, r[0] * 2))(reference)
+            return jnp.sum(reference[...] * x)
+
+        self.check(loss, self.x)
+        self.check(loss, self.x, unroll_limit=1)
+        outer = jax.new_ref(self.x)
+        for function, args, message in ((lambda r: jnp.sum(r[...]), (outer,), "argument r is a reference, Ref{float32"),
+                                        (lambda x: jnp.sum(x * outer[...]), (self.x,), "a constant is a reference")):
+            with self.assertRaisesRegex(remat.ExportError, message):
+                rj.export(function, *args, differentiate=False)
+
+    def test_composites(self):
+        doubled = jax.lax.composite(lambda x: jnp.tanh(x) * 2, name="tests.doubled")
+        found = rj.compile(lambda x: doubled(x) + 1, differentiate=False)(self.x)
+        np.testing.assert_allclose(found, np.tanh(self.x) * 2 + 1, rtol=1e-5, atol=1e-6)
+
     def test_groups_of_rows(self):
         """Mixtures of experts: each group of rows has a product of its own, also where rows are left."""
         w, x = random(4, 6, 5), random(40, 6)

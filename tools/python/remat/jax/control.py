@@ -45,7 +45,7 @@ def inline(l, function, *operands):
 
 
 @rule("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint", "custom_lin", "custom_vmap_call",
-      "eval_jaxpr")
+      "eval_jaxpr", "composite")
 @takes_stacks
 def _call(l, *arguments, **params):
     return run_closed(l, params.get("jaxpr", params.get("call_jaxpr", params.get("call"))), arguments)

@@ -35,6 +35,20 @@ def _names_of(function, args):
     return names
 
 
+def _without_references(closed, names):
+    """The program without references that it makes (`jax.new_ref`): what it writes to them are values that it hands on,
+    as under jax.jit."""
+    from jax._src.interpreters import pxla
+    jaxpr = closed.jaxpr
+    for var, name in zip([*jaxpr.invars, *jaxpr.constvars], ["argument " + name for name in names] + ["a constant"] * len(
+            jaxpr.constvars)):
+        if type(var.aval).__name__ == "AbstractRef":
+            raise ExportError("%s is a reference, %s: a step writes to none of the caller; give it the value, "
+                              "reference[...], and return the new one" % (name, var.aval.str_short()))
+    has_references = any(type(effect).__name__ == "InternalMutableArrayEffect" for effect in closed.jaxpr.effects)
+    return pxla._discharge_internal_refs(closed) if has_references else closed
+
+
 def _without_dead_code(closed):
     from jax._src.interpreters import partial_eval
     jaxpr, used = partial_eval.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True)
@@ -80,7 +94,7 @@ def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate
         function = with_gradients(function, args, max_trip_count)
     whole = jax.value_and_grad(function, argnums=argnums, has_aux=has_aux) if differentiate else function
     closed, shapes = jax.make_jaxpr(whole, return_shape=True)(*args)
-    jaxpr, consts = _without_dead_code(closed)
+    jaxpr, consts = _without_dead_code(_without_references(closed, names))
 
     owner = [n for n, arg in enumerate(args) for _ in jax.tree_util.tree_leaves(arg)]
     lowering = Lowering(unroll_limit=unroll_limit, max_trip_count=max_trip_count)
