@@ -108,6 +108,13 @@ class GradientTest(unittest.TestCase):
         self.assertLess(named.memory["planned"], plain.memory["planned"])
         self.assertIn('"middle"', plain.plan.text)
 
+    def test_checkpoints_of_integers_with_and_without_a_sign(self):
+        """Both types share the value, of which the first run of an operation is looked up."""
+        def loss(x, a):
+            return jnp.sum(jnp.sin(a.astype("float32") * x) * jnp.sin(a.astype("int8").astype("float32") * x))
+
+        self.check(jax.checkpoint(loss), jnp.array([0.1, 0.2, 0.3]), jnp.array([200, 3, 255], "uint8"))
+
     def test_offload_policies(self):
         """What they offload is in host memory, also the stack of a loop that stays a loop."""
         policy = jax.checkpoint_policies.save_and_offload_only_these_names(

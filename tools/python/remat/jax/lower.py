@@ -212,7 +212,9 @@ class Lowering:
             self.save(operands)
         key = None
         if is_leaf:
-            names = tuple(v.name if isinstance(v, Value) else None for v in operands)
+            # Types with and without a sign share their values.
+            names = tuple((v.name, str(var.aval.dtype)) if isinstance(v, Value) else None
+                          for v, var in zip(operands, eqn.invars))
             key = (eqn.primitive.name, names, str(eqn.params)) if None not in names else None
         if self.recomputes and key in self.first_runs:
             results = self.first_runs[key]
