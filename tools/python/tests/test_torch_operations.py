@@ -637,6 +637,19 @@ class ExactTest(unittest.TestCase):
                 exact = function(x.detach().double().requires_grad_(), grid.double())
                 self.assertLess((found - exact).norm(), 0.02 * exact.norm())
 
+    def test_scattered_sums_of_narrow_numbers(self):
+        """They are rounded once, so there are more of a group than the type has integers."""
+        x, index = torch.rand(1000).bfloat16(), torch.arange(1000) % 3
+        for function in (lambda x: x.new_zeros(3).scatter_add(0, index, x),
+                         lambda x: x.new_zeros(3).scatter_reduce(0, index, x, "mean")):
+            exact_x = x.double().requires_grad_()
+            x.requires_grad_()
+            y, exact = self.run_compiled(function, x), function(exact_x)
+            torch.testing.assert_close(y.double(), exact, rtol=2 ** -7, atol=0)
+            found, exact = torch.autograd.grad(y.sum(), x)[0], torch.autograd.grad(exact.sum(), exact_x)[0]
+            torch.testing.assert_close(found.double(), exact, rtol=2 ** -7, atol=0)
+            x.requires_grad_(False)
+
     def test_polygamma_of_narrow_numbers(self):
         x = torch.tensor([-2.05, -0.9, -0.06, 0.01, 0.33, 3.0])
         for dtype in (torch.bfloat16, torch.float16):

@@ -274,10 +274,11 @@ def _scatter_add(l, node, a, dim, index, source):
     shape, dtype = l.result()
     if 0 in l.value(index).shape:
         return l.value(a)
-    value = _with_dimensions(l, l.value(a))
-    inputs, sizes, places = _scatter_inputs(l, value, wrap(dim, value.rank), index, source, dtype)
+    inner = working(dtype)
+    value = _with_dimensions(l, l.converted(a, inner))
+    inputs, sizes, places = _scatter_inputs(l, value, wrap(dim, value.rank), index, source, inner)
     total = _added(l, inputs, sizes, value, lambda b, points, names: (places(b, points, names), names[1]))
-    return l.function.reshape(total, shape)
+    return l.function.reshape(l.convert(total, inner, dtype), shape)
 
 
 @rule("scatter")
