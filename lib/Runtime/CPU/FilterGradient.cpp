@@ -31,8 +31,8 @@ using namespace remat;
 
 namespace {
 
-/// Elements of a block, and of each copy of a chunk. What lies on the stack is
-/// 448 KiB: all of it stays in the second cache.
+/// Elements of a block, and of each copy of a chunk. They lie on the stack, 448
+/// KiB that stay in the second cache.
 constexpr int64_t blockElements = 48 << 10, copyElements = 32 << 10;
 /// Fewer positions of a row are not worth a chunk.
 constexpr int64_t leastColumns = 8;
@@ -188,10 +188,14 @@ bool FilterGradient::chooseBlock() {
 /// As many whole rows as their copies have room for, or a part of one.
 bool FilterGradient::chooseChunk() {
   auto fits = [&](int64_t rowCount, int64_t columnCount) {
-    return blockInputs * rows.getReach(rowCount) *
-                   columns.getReach(columnCount) <=
-               copyElements &&
-           blockOutputs * rowCount * columnCount <= copyElements;
+    // In floating point: dilations may be large.
+    auto area = [](int64_t channels, int64_t height, int64_t width) {
+      return static_cast<double>(channels) * static_cast<double>(height) *
+             static_cast<double>(width);
+    };
+    return area(blockInputs, rows.getReach(rowCount),
+                columns.getReach(columnCount)) <= copyElements &&
+           area(blockOutputs, rowCount, columnCount) <= copyElements;
   };
   chunkRows = 1;
   chunkColumns = columns.output;
