@@ -206,3 +206,40 @@ func.func @shared(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>, %bias: tensor<4xbf
   return %y : tensor<4x2x4xbf16>
 }
 }
+
+// -----
+
+#j = affine_map<(i, j) -> (j)>
+#ij = affine_map<(i, j) -> (i, j)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+
+// Under autocast the bias is a parameter in f32 that is rounded where it is read.
+// CHECK-LABEL: func.func @autocast(
+// CHECK: linalg.contract {{.*}} -> tensor<4x8xbf16>
+// ONCE-LABEL: func.func @autocast(
+// ONCE-SAME: %[[BIAS:[a-z0-9]*]]: tensor<8xf32>
+// ONCE: %[[P:.*]] = linalg.contract {{.*}} -> tensor<4x8xf32>
+// ONCE: %[[B:.*]] = linalg.generic {{.*}} ins(%[[BIAS]] : tensor<8xf32>) outs(%{{.*}} : tensor<8xbf16>)
+// ONCE-NEXT: ^bb0
+// ONCE-NEXT: arith.truncf
+// ONCE: %[[S:.*]] = linalg.generic {{.*}} ins(%[[P]], %[[B]] : tensor<4x8xf32>, tensor<8xbf16>)
+// ONCE: return %[[S]]
+func.func @autocast(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>, %bias: tensor<8xf32>) -> tensor<4x8xbf16> {
+  %zeros = arith.constant dense<0.0> : tensor<4x8xbf16>
+  %e = tensor.empty() : tensor<4x8xbf16>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<4x6xbf16>, tensor<6x8xbf16>) outs(%zeros : tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  %y = linalg.generic {indexing_maps = [#j, #ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%bias, %p : tensor<8xf32>, tensor<4x8xbf16>) outs(%e : tensor<4x8xbf16>) {
+  ^bb0(%v: f32, %u: bf16, %o: bf16):
+    %narrow = arith.truncf %v : f32 to bf16
+    %wider = arith.extf %narrow : bf16 to f32
+    %wide = arith.extf %u : bf16 to f32
+    %sum = arith.addf %wider, %wide : f32
+    %r = arith.truncf %sum : f32 to bf16
+    linalg.yield %r : bf16
+  } -> tensor<4x8xbf16>
+  return %y : tensor<4x8xbf16>
+}
+}

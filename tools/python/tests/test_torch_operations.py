@@ -72,6 +72,16 @@ class OperationTest(unittest.TestCase):
                 compiled = torch.compile(run, backend="remat", dynamic=False)
                 self.assertTrue(torch.equal(compiled(*given), run(*given)), dtype)
 
+    def test_biases_are_rounded_once_under_autocast(self):
+        """A parameter in f32 is rounded to what is added to the product before that is rounded."""
+        x, w, bias = torch.randint(-60, 60, (4, 6, 8)) / 8, torch.randint(-60, 60, (16, 8)) / 8, torch.arange(16) / 3
+        for run in (lambda x, w, b: F.linear(x[0], w, b), lambda x, w, b: F.linear(x, w, b).relu() + x[0, 0, 0]):
+            def narrow(*given):
+                with torch.autocast("cpu", torch.bfloat16):
+                    return run(*given)
+
+            self.assertTrue(torch.equal(torch.compile(narrow, backend="remat")(x, w, bias), narrow(x, w, bias)))
+
     def test_products(self):
         self.check(lambda m, x: torch.matmul(x, m.w), self.x(2, 3, 6))
         self.check(lambda m, x: torch.einsum("bij,jk->bik", x, m.w), self.x(2, 3, 6))

@@ -42,7 +42,8 @@ private:
   bool hasTypes();
   bool findRounded(OpOperand &read);
   bool findRounded(OpOperand &read, Value wide);
-  bool takeBias(OpOperand &read, BlockArgument argument);
+  bool isRounding(Operation *op) const;
+  bool takeBias(OpOperand &read, Value element);
   bool findPlace();
   Value createProduct(OpBuilder &builder, Type element);
   Value createSum(OpBuilder &builder, Value wide);
@@ -58,7 +59,8 @@ private:
   /// Elements in bodies that are the rounded product, or its rounded sum with
   /// the bias.
   SmallVector<std::pair<OpOperand *, Value>> rounded;
-  /// What all readers add before they round; null if none adds anything.
+  /// What all readers add before they round; null if none adds anything. Of a
+  /// bias in f32 they add what it is in the narrow type.
   Value bias;
   bool isPlain = false;
   /// The first operation that reads the product.
@@ -77,9 +79,20 @@ bool ProductRounder::hasTypes() {
          (made.isF32() || (onlySums && made == narrowType));
 }
 
-/// Whether an element of a reader is one of the bias, which all readers add.
-bool ProductRounder::takeBias(OpOperand &read, BlockArgument argument) {
+/// Whether `op` rounds to the narrow type, to nearest.
+bool ProductRounder::isRounding(Operation *op) const {
+  auto rounding = dyn_cast_or_null<arith::TruncFOp>(op);
+  return rounding && rounding.getType() == narrowType &&
+         !rounding.getRoundingmode();
+}
+
+/// Whether an element in a reader is one of the bias, which all readers add.
+bool ProductRounder::takeBias(OpOperand &read, Value element) {
   auto reader = cast<linalg::GenericOp>(read.getOwner());
+  // As autocast makes it of a parameter.
+  if (isRounding(element.getDefiningOp()))
+    element = element.getDefiningOp()->getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(element);
   if (!argument || argument.getOwner() != reader.getBody())
     return false;
   OpOperand &operand = reader->getOpOperand(argument.getArgNumber());
@@ -87,7 +100,8 @@ bool ProductRounder::takeBias(OpOperand &read, BlockArgument argument) {
   auto vector = dyn_cast<RankedTensorType>(root.getType());
   auto made = cast<RankedTensorType>(product->getResult(0).getType());
   if (!vector || !reader.isDpsInput(&operand) || vector.getRank() != 1 ||
-      vector.getElementType() != narrowType ||
+      vector.getElementType() != element.getType() ||
+      (!element.getType().isF32() && element.getType() != narrowType) ||
       vector.getDimSize(0) != made.getShape().back() || (bias && bias != root))
     return false;
   // A row of the product may be seen as several dimensions, and the bias, too.
@@ -110,11 +124,6 @@ static Value getOther(arith::AddFOp add, Value value) {
 
 /// Finds what a reader rounds of an element in f32: all that it makes of it.
 bool ProductRounder::findRounded(OpOperand &read, Value wide) {
-  auto isRounding = [&](Operation *op) {
-    auto rounding = dyn_cast<arith::TruncFOp>(op);
-    return rounding && rounding.getType() == narrowType &&
-           !rounding.getRoundingmode();
-  };
   for (Operation *user : wide.getUsers()) {
     if (wide == read.getOwner()->getRegion(0).getArgument(
                     read.getOperandNumber()) &&
@@ -126,7 +135,8 @@ bool ProductRounder::findRounded(OpOperand &read, Value wide) {
     auto sum = dyn_cast<arith::AddFOp>(user);
     auto wider = sum ? getOther(sum, wide).getDefiningOp<arith::ExtFOp>()
                      : arith::ExtFOp();
-    if (!wider || !takeBias(read, dyn_cast<BlockArgument>(wider.getIn())))
+    if (!wider || wider.getIn().getType() != narrowType ||
+        !takeBias(read, wider.getIn()))
       return false;
     for (Operation *last : sum->getUsers()) {
       if (!isRounding(last))
@@ -153,8 +163,7 @@ bool ProductRounder::findRounded(OpOperand &read) {
       continue;
     }
     auto sum = dyn_cast<arith::AddFOp>(user);
-    if (!sum ||
-        !takeBias(read, dyn_cast<BlockArgument>(getOther(sum, element))))
+    if (!sum || !takeBias(read, getOther(sum, element)))
       return false;
     rounded.emplace_back(&read, sum.getResult());
   }
@@ -190,6 +199,17 @@ Value ProductRounder::createProduct(OpBuilder &builder, Type element) {
 Value ProductRounder::createSum(OpBuilder &builder, Value wide) {
   auto type = cast<RankedTensorType>(wide.getType()).clone(narrowType);
   Location loc = product.getLoc();
+  Value added = bias;
+  if (getElementTypeOrSelf(bias.getType()) != narrowType) {
+    // On its own, as the library takes it.
+    added = createElementwise(
+        builder, loc, bias,
+        cast<RankedTensorType>(bias.getType()).clone(narrowType),
+        [&](OpBuilder &body, Location at, ValueRange elements) -> Value {
+          return arith::TruncFOp::create(body, at, narrowType, elements[0]);
+        });
+    copyBackward(product, added.getDefiningOp());
+  }
   MLIRContext *context = builder.getContext();
   int64_t rank = type.getRank();
   AffineMap all = builder.getMultiDimIdentityMap(rank);
@@ -198,7 +218,7 @@ Value ProductRounder::createSum(OpBuilder &builder, Value wide) {
   Value init = tensor::EmptyOp::create(builder, loc, type.getShape(),
                                        type.getElementType());
   auto sum = linalg::GenericOp::create(
-      builder, loc, type, ValueRange{wide, bias}, init,
+      builder, loc, type, ValueRange{wide, added}, init,
       ArrayRef<AffineMap>{all, last, all},
       SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
       [&](OpBuilder &body, Location at, ValueRange elements) {

@@ -170,8 +170,9 @@ def RoundProductsPass
     product to the type of the factors, this pass makes it a product of that
     type, of half as many bytes. Where all readers round the sum of the product
     and one bias along its last dimension, the rounded sum becomes an operation
-    of its own, which task formation puts into the kernel of the product. No bit
-    changes.
+    of its own, which task formation puts into the kernel of the product. A bias
+    in f32 that all readers round, as under autocast, is rounded on its own. No
+    bit changes.
 
     Other programs round the product, add a bias, and round the sum. With
     `only-sums`, only the sum is rounded there, as the library does. These bits
