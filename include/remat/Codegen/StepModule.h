@@ -5,9 +5,10 @@
 //===----------------------------------------------------------------------===//
 //
 // What the code of a step is made of on any machine that runs kernels as host
-// functions: one function for each distinct kernel, the step table, and the
-// `remat_module` that holds them (StepTable.h). How a kernel becomes a function
-// is up to the target.
+// functions: one function for each distinct kernel, and for each way in which
+// its results are written over operands; the step table; and the `remat_module`
+// that holds them (StepTable.h). How a kernel becomes a function is up to the
+// target.
 //
 //===----------------------------------------------------------------------===//
 

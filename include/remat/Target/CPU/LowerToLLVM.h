@@ -18,7 +18,8 @@ namespace remat::cpu {
 
 /// Replaces the contents of `module`, one placed remat.graph and the kernels
 /// that it calls, by functions and globals of the LLVM dialect. Each distinct
-/// kernel becomes one function of type remat_kernel_fn, unless it is a
+/// kernel becomes one function of type remat_kernel_fn, and one more for each
+/// way in which its results are written over operands, unless it is a
 /// contraction or a convolution, which the step table describes to the runtime.
 /// Fails with a diagnostic at what cannot be compiled.
 mlir::LogicalResult lowerToLLVM(mlir::ModuleOp module,

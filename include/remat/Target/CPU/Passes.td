@@ -14,7 +14,8 @@ def LowerCPUPass : Pass<"remat-lower-cpu", "::mlir::ModuleOp"> {
   let description = [{
     Replaces one placed `remat.graph` and the kernels that it calls by a module
     of the LLVM dialect that defines one `remat_module`: a function for each
-    distinct kernel and the step table. Kernels that are one contraction or one
+    distinct kernel, and for each way in which its results are written over
+    operands, and the step table. Kernels that are one contraction or one
     convolution become library calls of the table.
 
     Kernels allocate nothing: what they need beside operands and results is in
