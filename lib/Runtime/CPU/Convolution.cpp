@@ -17,7 +17,8 @@
 //      one chunk of the batch after the other: what is reordered stays in
 //      cache, and the workspace is a chunk's;
 //   5. gradients of depthwise filters, by channels (Depthwise.cpp);
-//   6. whatever oneDNN has for 3.; 7. our own loops.
+//   6. whatever oneDNN has for 3.;
+//   7. 16 bits in f32 (WidenedConvolution.cpp); 8. our own loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -333,6 +334,8 @@ remat::prepareConvolution(const remat_convolution &d, int threads) {
     if (std::unique_ptr<LibraryCall> call = prepareDepthwise(d, threads))
       return call;
     if (auto call = prepareAny(d, candidates, threads))
+      return call;
+    if (auto call = prepareWidenedConvolution(d, threads))
       return call;
   }
   return referenceConvolution(d, threads);

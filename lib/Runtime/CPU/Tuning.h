@@ -16,11 +16,15 @@
 
 namespace remat {
 
-/// Convolutions by oneDNN (Convolution.cpp, OneDnn.cpp).
+/// Convolutions by oneDNN (Convolution.cpp, OneDnn.cpp), and in f32.
 struct ConvolutionTuning {
   /// Bytes of the copies of a part of the batch: they are read again at once,
   /// from the cache.
   static constexpr int64_t maxCopiedBytes = 1 << 20;
+  /// Bytes of the f32 copies of a part of the batch (WidenedConvolution.cpp).
+  static constexpr int64_t maxWidenedBytes = 1 << 20;
+  /// Elements that a thread converts at a time.
+  static constexpr int64_t convertedElements = 1 << 13;
   /// Elements that a thread adds to a result at a time.
   static constexpr int64_t addedElements = 1 << 16;
 };
