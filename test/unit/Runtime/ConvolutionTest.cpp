@@ -228,7 +228,8 @@ Case pickLargeCase(std::mt19937 &random, int32_t type) {
 TEST(Convolution, SameBitsOnAnyNumberOfThreads) {
   std::mt19937 random(9);
   for (int i = 0; i < 18; ++i) {
-    Case test = pickLargeCase(random, i % 3 ? REMAT_F32 : REMAT_BF16);
+    const int32_t types[] = {REMAT_BF16, REMAT_F32, REMAT_F16};
+    Case test = pickLargeCase(random, types[i % 3]);
     if (i >= 12) {
       test.d.kind = REMAT_CONV_FILTER_GRADIENT;
       if (remat_convolution_implementation(&test.d, 1) != std::string("tiles"))
@@ -379,6 +380,45 @@ TEST(Convolution, WorkspaceDoesNotGrowWithTheBatch) {
       EXPECT_LT(remat_convolution_workspace_bytes(&test.d, 2), 3 << 19);
     }
     runCase(test, random, 2);
+  }
+}
+
+/// What oneDNN does not have is done in f32, a part of the batch at a time.
+TEST(Convolution, SixteenBitsInFloat) {
+  std::mt19937 random(11);
+  for (int32_t type : {REMAT_F16, REMAT_BF16})
+    for (int kind = 0; kind < 3; ++kind)
+      for (int layout = 0; layout < 2; ++layout) {
+        // Six samples are a part.
+        Case test = square(kind, 12, 8, 16, 40, 1, 1, 0, layout);
+        Case large = square(kind, 60, 8, 16, 40, 1, 1, 0, layout);
+        for (remat_convolution *d : {&test.d, &large.d})
+          d->input_dtype = d->filter_dtype = d->output_dtype = type;
+        std::string name = remat_convolution_implementation(&test.d, 2);
+        SCOPED_TRACE("kind " + std::to_string(kind) + ", layout " +
+                     std::to_string(layout) + ", " + name);
+        EXPECT_NE(name, "reference");
+        if (name.substr(0, 7) == "in f32,") {
+          EXPECT_EQ(remat_convolution_workspace_bytes(&test.d, 2),
+                    remat_convolution_workspace_bytes(&large.d, 2));
+        } else { // sums of our own, or oneDNN with AVX-512
+          EXPECT_TRUE(type == REMAT_BF16 || name == "tiles") << name;
+        }
+        runCase(test, random, 2);
+      }
+}
+
+/// Operands may be of other types than results.
+TEST(Convolution, SixteenBitsOfAFewOperands) {
+  std::mt19937 random(12);
+  const int32_t types[] = {REMAT_F16, REMAT_F32, REMAT_BF16};
+  for (int i = 0; i < 81; ++i) {
+    Case test = square(i % 3, 2, 8, 16, 12, 3, 1, 1, i % 2);
+    test.d.input_dtype = types[i / 3 % 3];
+    test.d.filter_dtype = types[i / 9 % 3];
+    test.d.output_dtype = types[i / 27 % 3];
+    SCOPED_TRACE("case " + std::to_string(i));
+    runCase(test, random, 1 + i % 2);
   }
 }
 
