@@ -55,20 +55,22 @@ inline float f16ToFloat(uint16_t half) {
   return floatFromBits(bits | static_cast<uint32_t>(half & 0x8000u) << 16);
 }
 
-/// Rounds to nearest, ties to even.
+/// Rounds to nearest, ties to even. Without branches, so that loops of it are
+/// vectorized.
 inline uint16_t floatToF16(float value) {
   uint32_t bits = bitsOfFloat(value);
   uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) // NaN: quiet, with as much of it as fits
-    return static_cast<uint16_t>(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu));
-  if (magnitude >= 0x477ff000u) // rounds to 65536 or more
-    return static_cast<uint16_t>(sign | 0x7c00u);
-  if (magnitude < 0x38800000u) // subnormal: 0.5 has the unit of its last place
-    return static_cast<uint16_t>(
-        sign |
-        (bitsOfFloat(floatFromBits(magnitude) + 0.5f) - bitsOfFloat(0.5f)));
   uint32_t odd = (magnitude >> 13) & 1u;
-  return static_cast<uint16_t>(sign | ((magnitude + 0xc8000fffu + odd) >> 13));
+  uint32_t normal = (magnitude + 0xc8000fffu + odd) >> 13;
+  // 0.5 has the unit of the last place of subnormal numbers.
+  uint32_t subnormal =
+      bitsOfFloat(floatFromBits(magnitude) + 0.5f) - bitsOfFloat(0.5f);
+  // Quiet, with as much of it as fits.
+  uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ffu);
+  uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
+  result = magnitude >= 0x477ff000u ? 0x7c00u : result; // 65536 or more
+  result = magnitude > 0x7f800000u ? nan : result;
+  return static_cast<uint16_t>(sign | result);
 }
 
 /// A value that is to be rounded to f16 or bf16, once. A double that is no

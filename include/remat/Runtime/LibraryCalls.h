@@ -35,7 +35,8 @@ int64_t remat_convolution_copied_bytes(const remat_convolution *convolution,
 /// How the call is carried out, for reports: the library's name of the
 /// implementation, "tiles" or "reference" for our own loops, or "fill" when
 /// there is nothing to multiply. Behind "windows, " it is a matmul that carries
-/// out a convolution, and behind "in f32, " a convolution of copies in f32. The string lives until the thread's next call.
+/// out a convolution, and behind "in f32, " a convolution of copies in f32. The
+/// string lives until the thread's next call.
 const char *remat_matmul_implementation(const remat_matmul *matmul,
                                         int threads);
 const char *
