@@ -80,6 +80,33 @@ class VisionTest(unittest.TestCase):
     def test_deformable_convolutions(self):
         compare(self, Deformed(), (torch.randn(2, 4, 7, 6),), factor=4.0)
 
+    def test_narrow_types(self):
+        """Places are those that f32 has, in images of more pixels than f16 and bf16 have integers."""
+        ops = torchvision.ops
+        boxes = torch.tensor([[0, 150.25, 201.5, 290, 280], [0, 3, 260.75, 250, 305]])
+        offset, weight = torch.randn(1, 18, 6, 40) * 3, torch.randn(2, 4, 3, 3)
+        large, long = torch.randn(1, 4, 300, 310), torch.randn(1, 4, 6, 320)
+        pools = [(lambda x, boxes: ops.roi_align(x, boxes, (2, 3), 0.9, 2), large, boxes),
+                 (lambda x, boxes: ops.roi_align(x, boxes, (2, 3), 0.9, 0), large, boxes),
+                 (lambda x, boxes: ops.ps_roi_align(x, boxes, 2, 0.9, 2), large, boxes),
+                 (lambda x, boxes: ops.roi_pool(x, boxes, (2, 3), 0.9), large, boxes),
+                 (lambda x, boxes: ops.ps_roi_pool(x, boxes, 2, 0.9), large, boxes),
+                 (lambda x, offset, w: ops.deform_conv2d(x, offset, w, stride=(1, 8), padding=1), long, offset, weight)]
+        for dtype, error in ((torch.bfloat16, 4e-3), (torch.float16, 5e-4)):
+            for number, (pool, *given) in enumerate(pools):
+                with self.subTest(dtype=dtype, number=number):
+                    torch._dynamo.reset()
+                    narrow = [x.to(dtype).requires_grad_(i == 0) for i, x in enumerate(given)]
+                    exact = [x.detach().double().requires_grad_(i == 0) for i, x in enumerate(narrow)]
+                    found = torch.compile(pool, backend=rt.backend, options={"threads": 1})(*narrow)
+                    expected = pool(*exact)
+                    self.assertEqual(found.dtype, dtype)
+                    cotangent = torch.randn_like(expected).to(dtype)
+                    found.backward(cotangent)
+                    expected.backward(cotangent.double())
+                    for a, b in ((found, expected), (narrow[0].grad, exact[0].grad)):
+                        self.assertLess(((a - b).norm() / b.norm()).item(), error)
+
     def test_exports(self):
         model, x = Deformed(), torch.randn(2, 4, 7, 6)
         loss = lambda outputs: outputs[0].pow(2).sum() + outputs[1].sum()

@@ -3,10 +3,12 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import functools
 import math
 import sys
 
 import torch
+from torch.utils._pytree import tree_map
 
 
 def _sampled(images, y, x):
@@ -177,6 +179,22 @@ def _ps_roi_pool(images, rois, scale, pooled_height, pooled_width):
     return total / size.clamp(min=1), mapping
 
 
+def _in_f32(function):
+    """Computes with f16 and bf16 in f32, as torchvision does under autocast: they have not all places of an image, nor
+    sums of many pixels."""
+
+    @functools.wraps(function)
+    def run(images, *others):
+        if images.dtype not in (torch.float16, torch.bfloat16):
+            return function(images, *others)
+        cast = lambda source, target: lambda x: (
+            x.to(target) if isinstance(x, torch.Tensor) and x.dtype == source else x)
+        widen, narrow = cast(images.dtype, torch.float32), cast(torch.float32, images.dtype)
+        return tree_map(narrow, function(widen(images), *map(widen, others)))
+
+    return run
+
+
 def vision():
     """Functions that autograd sees through, by operation, if torchvision was imported."""
     if "torchvision" not in sys.modules or not hasattr(torch.ops.torchvision, "deform_conv2d"):
@@ -184,4 +202,5 @@ def vision():
     operations = torch.ops.torchvision
     found = {operations.deform_conv2d: _deformable, operations.roi_align: _roi_align, operations.roi_pool: _roi_pool,
              operations.ps_roi_align: _ps_roi_align, operations.ps_roi_pool: _ps_roi_pool}
+    found = {packet: _in_f32(function) for packet, function in found.items()}
     return {**found, **{packet.default: function for packet, function in found.items()}}
