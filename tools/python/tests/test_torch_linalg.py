@@ -77,6 +77,10 @@ class LinearAlgebraTest(unittest.TestCase):
         far = torch.diag(torch.tensor([-1e3, 0, 2], dtype=torch.float64))
         self.assertLess((run(far) - torch.linalg.matrix_exp(far)).abs().max(), 1e-12)
         self.assertTrue(run(far * 1e9).isnan().all())
+        for dtype, error in ((torch.bfloat16, 4e-3), (torch.float16, 5e-4)):
+            given = torch.randn(2, 5, 5).to(dtype)
+            expected = torch.linalg.matrix_exp(given.double())
+            self.assertLess((run(given) - expected).norm() / expected.norm(), error)
 
     def test_least_squares(self):
         """PyTorch cannot trace them: torch.compile leaves them to PyTorch, and an export says what to write."""
@@ -175,6 +179,8 @@ class LinearAlgebraTest(unittest.TestCase):
         for run, message in (
                 (lambda x: torch.linalg.eigvals(x).abs(), "eigenvalues of matrices that are not symmetric"),
                 (lambda x: torch.linalg.eig(x)[0].real, "eigenvalues of matrices that are not symmetric"),
+                (lambda x: torch.linalg.eigvals(x.requires_grad_()).abs(), "linalg_eig.default: eigenvalues of"),
+                (lambda x: torch.complex(x, x).logcumsumexp(1), "it is not supported for complex numbers; use x.exp"),
                 (lambda x: torch.linalg.ldl_factor(x)[0], "it is not supported; use torch.linalg.eigh"),
                 (lambda x: torch.linalg.inv(x.repeat(200, 200)), "matrices of 800 by 800 elements are not supported")):
             torch._dynamo.reset()

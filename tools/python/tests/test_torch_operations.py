@@ -209,6 +209,14 @@ class OperationTest(unittest.TestCase):
                     lambda y: F.unfold(y, 3)):
             self.check(lambda m, x, run=run: run(m.n(x)), self.x(2, 3, 9, 9), layer=nn.Conv2d(3, 4, 3))
 
+    def test_averages_of_integers(self):
+        """They are rounded to zero, with and without what is added at the borders."""
+        for run in (lambda x: F.avg_pool2d(x, 3, 2, 1), lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
+                    lambda x: F.avg_pool1d(x[0], 2), lambda x: F.avg_pool3d(x, 2, divisor_override=3)):
+            torch._dynamo.reset()
+            x = torch.randint(-50, 50, (2, 3, 7, 8))
+            self.assertTrue(torch.equal(torch.compile(run, backend="remat", dynamic=False)(x), run(x)))
+
     def test_resampling(self):
         """Of one, two and three dimensions, from few to more and from more to few."""
         for shape, mode in ((2, 3, 9), "linear"), ((2, 3, 5, 9), "bilinear"), ((2, 3, 5, 9), "bicubic"), (

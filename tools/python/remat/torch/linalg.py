@@ -248,11 +248,6 @@ def _svd(l, node, a, full_matrices=False, compute_uv=True, *, driver=None):
     return [u, values, vh] if compute_uv else [none, values, none]
 
 
-@rule("linalg_eig", "_linalg_eigvals", "linalg_eigvals")
-def _eig(l, node, a):
-    l.refuse("eigenvalues of matrices that are not symmetric are not supported; use torch.linalg.eigh where they are")
-
-
 @rule("linalg_ldl_factor_ex", "linalg_ldl_solve")
 def _other(l, node, *args, **_):
     l.refuse("it is not supported; use torch.linalg.eigh or torch.linalg.solve")

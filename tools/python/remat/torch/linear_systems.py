@@ -118,9 +118,10 @@ EXP_HALVINGS = 20
 
 def _matrix_exp(a):
     """By halving the matrix until its norm is small, and squaring what comes of it as often."""
+    if a.dtype in (torch.float16, torch.bfloat16):
+        return _matrix_exp(a.float()).to(a.dtype)
     if a.dtype not in EXP_NORM:
-        raise NotImplementedError("exponentials of matrices of %s are not supported, expected torch.float32 or "
-                                  "torch.float64" % a.dtype)
+        raise NotImplementedError("exponentials of matrices of %s are not supported, expected real numbers" % a.dtype)
     if a.numel() == 0:
         return a.clone()
     norm = a.abs().sum(-2).amax(-1)[..., None, None]
@@ -138,6 +139,12 @@ def _matrix_exp(a):
     for step in range(EXP_HALVINGS):
         x = torch.where(halvings > step, x @ x, x)
     return torch.where(halvings <= EXP_HALVINGS, x, torch.full_like(x, math.nan))
+
+
+def _eigenvalues(a):
+    """Refused here, since the derivative is traced before any rule is asked."""
+    raise NotImplementedError("eigenvalues of matrices that are not symmetric are not supported; use torch.linalg.eigh "
+                              "where they are")
 
 
 def _square_root(a):
@@ -168,4 +175,5 @@ def linear_algebra():
             aten.linalg_pinv.atol_rtol_tensor: _pseudo_inverse, aten.cholesky_solve.default: _cholesky_solve,
             aten.cholesky_inverse.default: _cholesky_inverse, aten.linalg_matrix_exp.default: _matrix_exp,
             aten.linalg_matrix_sqrth.default: _square_root, aten.linalg_polar.default: _polar,
-            aten.ormqr.default: _product_with_reflectors}
+            aten.ormqr.default: _product_with_reflectors, aten.linalg_eig.default: _eigenvalues,
+            aten._linalg_eigvals.default: _eigenvalues, aten.linalg_eigvals.default: _eigenvalues}

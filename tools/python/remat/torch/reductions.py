@@ -220,6 +220,9 @@ def _cumprod(l, node, a, dim, dtype=None, **_):
 
 @rule("logcumsumexp")
 def _logcumsumexp(l, node, a, dim):
+    if l.result()[1].is_complex:
+        l.refuse("it is not supported for complex numbers; use x.exp().cumsum(dim).log()")
+
     def combine(s, x, y):
         high, low = s.maximum(x, y), s.minimum(x, y)
         # Differences of infinities are no numbers.

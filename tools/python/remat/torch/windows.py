@@ -209,7 +209,7 @@ def _counts(w, count_include_pad, divisor):
         return out
 
     def nest(axes, number):
-        return [nest(axes[1:], number * n) for n in axes[0]] if axes else float(divisor or number)
+        return [nest(axes[1:], number * n) for n in axes[0]] if axes else (divisor or number)
 
     return nest([axis(i) for i in range(w.spatial)], 1)
 
@@ -224,12 +224,14 @@ def _divide_by_counts(l, value, counts, dtype):
     element = element_of(dtype)
     spatial = identity(value.rank)[2:]
     flat = {n for n in _leaves(counts)}
+    # Quotients of integers are rounded to zero, as PyTorch rounds them.
+    division = "arith.divf" if is_float(dtype) else "arith.divsi"
     if len(flat) == 1:
         number = flat.pop()
         return l.function.generic([(value, identity(value.rank))], value.shape, element,
-                                  lambda b, x: b.binary("arith.divf", x, b.constant(number, element), element))
+                                  lambda b, x: b.binary(division, x, b.constant(number, element), element))
     return l.function.generic([(value, identity(value.rank)), (l.function.dense(counts, element), spatial)],
-                              value.shape, element, lambda b, x, n: b.binary("arith.divf", x, n, element))
+                              value.shape, element, lambda b, x, n: b.binary(division, x, n, element))
 
 
 def _leaves(nested):
@@ -248,8 +250,6 @@ def _avg_pool(l, node, a, kernel, stride=(), padding=0, ceil_mode=False, count_i
     spatial = int(node.target.overloadpacket.__name__[8])
     shape, dtype = l.result()
     inner = working(dtype)
-    if not is_float(dtype):
-        l.refuse("averages of %s are not supported" % dtype)
     x = l.converted(a, inner)
     w = Window(x.shape, shape, spatial, kernel, list(stride), padding, 1)
     y = _depthwise(l, l.function.reshape(x, _batched(x.shape, spatial)), w, "forward", inner, _batched(shape, spatial))
