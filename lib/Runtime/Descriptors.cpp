@@ -167,11 +167,15 @@ remat::MatmulExtras::MatmulExtras(const remat_matmul &matmul)
       isMask(matmul.epilogue &
              (REMAT_EPILOGUE_MASK | REMAT_EPILOGUE_RELU_GRADIENT)) {}
 
-/// Bytes of `count` elements of C's type, one after the other.
-static bool countBytes(const remat_matmul &d, int64_t count, uint64_t &bytes) {
+remat::MatmulExtras::MatmulExtras(const remat_convolution &convolution)
+    : accumulates(false), readsBias(convolution.bias != 0), readsInput(false),
+      writesInput(false), writesSums(false), isMask(false) {}
+
+/// Bytes of `count` elements of this type, one after the other.
+static bool countBytes(int32_t dtype, int64_t count, uint64_t &bytes) {
   return count >= 0 &&
          !__builtin_mul_overflow(static_cast<uint64_t>(count),
-                                 remat_dtype_bytes(d.c_dtype), &bytes);
+                                 remat_dtype_bytes(dtype), &bytes);
 }
 
 static bool isKnownEpilogue(int32_t epilogue) {
@@ -219,10 +223,12 @@ static bool checkEpilogue(const remat_matmul &d, Footprint &footprint,
     return fail(error, "matmul has an epilogue with a mask, expected a "
                        "multiple of 128 columns, got " +
                            std::to_string(d.n));
-  if (extras.readsBias && !countBytes(d, d.n, footprint.epilogueOperand))
+  if (extras.readsBias &&
+      !countBytes(d.c_dtype, d.n, footprint.epilogueOperand))
     return fail(error, "matmul has a bias that is too large");
   int64_t sums = d.epilogue & REMAT_EPILOGUE_A_SUMS ? d.m : d.n;
-  if (extras.writesSums && !countBytes(d, sums, footprint.epilogueResult))
+  if (extras.writesSums &&
+      !countBytes(d.c_dtype, sums, footprint.epilogueResult))
     return fail(error, "matmul has sums that are too large");
   return true;
 }
@@ -264,6 +270,28 @@ bool remat::checkMatmul(const remat_matmul &d, Footprint &footprint,
     footprint.epilogueOperand = kept;
   if (extras.writesInput)
     footprint.epilogueResult = kept;
+  return true;
+}
+
+/// A bias, which is of floats, as the epilogue of a matmul.
+static bool checkBias(const remat_convolution &d, Footprint &footprint,
+                      std::string &error) {
+  if (d.bias == 0)
+    return true;
+  if (d.bias != 1)
+    return fail(error, "convolution has bias " + std::to_string(d.bias) +
+                           ", expected 0 or 1");
+  if (d.kind == REMAT_CONV_FILTER_GRADIENT)
+    return fail(error, "convolution has a bias, expected none of the gradient "
+                       "of a filter");
+  bool isForward = d.kind == REMAT_CONV_FORWARD;
+  int32_t dtype = isForward ? d.output_dtype : d.input_dtype;
+  if (!isFloat(dtype))
+    return fail(error, "convolution has a bias, expected one of floats, got '" +
+                           std::string(remat_dtype_name(dtype)) + "'");
+  if (!countBytes(dtype, isForward ? d.output_channels : d.input_channels,
+                  footprint.epilogueOperand))
+    return fail(error, "convolution has a bias that is too large");
   return true;
 }
 
@@ -319,5 +347,5 @@ bool remat::checkConvolution(const remat_convolution &d, Footprint &footprint,
   default:
     footprint = {{bytes[0], bytes[2]}, bytes[1]};
   }
-  return true;
+  return checkBias(d, footprint, error);
 }

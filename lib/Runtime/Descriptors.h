@@ -28,8 +28,10 @@ struct Footprint {
 
 /// What a matmul has beside two operands and a result: C as it was before,
 /// which is operand 2, an operand of its epilogue, behind that, and result 1.
+/// A convolution may have a bias.
 struct MatmulExtras {
   explicit MatmulExtras(const remat_matmul &matmul);
+  explicit MatmulExtras(const remat_convolution &convolution);
 
   bool accumulates;
   /// Of the epilogue, at most one of the two operands and of the two results.

@@ -24,8 +24,9 @@ class LibraryCall {
 public:
   virtual ~LibraryCall() = default;
 
-  /// Computes `result` from two operands. A matmul with an epilogue has all of
-  /// its operands, and behind them its results. `workspace` has
+  /// Computes `result` from two operands, and the bias of a convolution. A
+  /// matmul with an epilogue has all of its operands, and behind them its
+  /// results. `workspace` has
   /// workspaceBytes bytes aligned to REMAT_ALIGNMENT. False on failure, with a
   /// message.
   virtual bool run(const void *const *operands, void *result, void *workspace,

@@ -240,8 +240,8 @@ bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
       return missing("convolution");
     if (!checkConvolution(t.convolutions[e.callee], footprint, reason))
       return fail(error, t.describe(index) + ": " + reason);
-    return checkLibraryEntry(t, index, footprint, MatmulExtras(remat_matmul{}),
-                             error) &&
+    return checkLibraryEntry(t, index, footprint,
+                             MatmulExtras(t.convolutions[e.callee]), error) &&
            checkConvolutionCode(t, index, error);
   case REMAT_ENTRY_COPY:
     if (e.operand_count != 1 || e.result_count != 1)

@@ -243,3 +243,105 @@ func.func @autocast(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>, %bias: tensor<8x
   return %y : tensor<4x8xbf16>
 }
 }
+
+// -----
+
+#chw = affine_map<(n, c, h, w) -> (n, c, h, w)>
+#ch = affine_map<(n, c, h, w) -> (c)>
+module attributes {remat.target = #remat.target<"cpu">} {
+
+// So do the biases of convolutions, along whatever dimension the features are, and of what makes the gradient of an input.
+// CHECK-LABEL: func.func @convolution(
+// CHECK: remat.conv {{.*}} -> tensor<1x8x4x4xbf16>
+// ONCE-LABEL: func.func @convolution(
+// ONCE-SAME: %[[BIAS:[a-z0-9]*]]: tensor<8xbf16>
+// ONCE: %[[P:.*]] = remat.conv forward{{.*}} -> tensor<1x8x4x4xf32>
+// ONCE: %[[S:.*]] = linalg.generic {{.*}} ins(%[[P]], %[[BIAS]] : tensor<1x8x4x4xf32>, tensor<8xbf16>)
+// ONCE: arith.extf
+// ONCE-NEXT: arith.addf
+// ONCE-NEXT: arith.truncf
+// ONCE: linalg.generic {{.*}} ins(%[[S]] : tensor<1x8x4x4xbf16>)
+// ONCE: return %{{.*}}, %[[S]]
+func.func @convolution(%x: tensor<1x4x4x4xbf16>, %w: tensor<8x4x1x1xbf16>, %bias: tensor<8xbf16>) -> (tensor<1x8x4x4xbf16>, tensor<1x8x4x4xbf16>) {
+  %e = tensor.empty() : tensor<1x8x4x4xbf16>
+  %p = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, groups = 1 : i64,
+      input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<1x4x4x4xbf16>, tensor<8x4x1x1xbf16>) -> tensor<1x8x4x4xbf16>
+  %y = linalg.generic {indexing_maps = [#chw, #ch, #chw], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%p, %bias : tensor<1x8x4x4xbf16>, tensor<8xbf16>) outs(%e : tensor<1x8x4x4xbf16>) {
+  ^bb0(%u: bf16, %b: bf16, %o: bf16):
+    %s = arith.addf %u, %b : bf16
+    %n = arith.negf %s : bf16
+    linalg.yield %n : bf16
+  } -> tensor<1x8x4x4xbf16>
+  %z = linalg.generic {indexing_maps = [#chw, #ch, #chw], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%p, %bias : tensor<1x8x4x4xbf16>, tensor<8xbf16>) outs(%e : tensor<1x8x4x4xbf16>) {
+  ^bb0(%u: bf16, %b: bf16, %o: bf16):
+    %s = arith.addf %u, %b : bf16
+    linalg.yield %s : bf16
+  } -> tensor<1x8x4x4xbf16>
+  return %y, %z : tensor<1x8x4x4xbf16>, tensor<1x8x4x4xbf16>
+}
+
+// A view of one image.
+// ONCE-LABEL: func.func @view(
+// ONCE-SAME: %[[BIAS:[a-z0-9]*]]: tensor<8xbf16>
+// ONCE: %[[P:.*]] = remat.conv forward{{.*}} -> tensor<1x8x4x4xf32>
+// ONCE: %[[S:.*]] = linalg.generic {{.*}} ins(%[[P]], %[[BIAS]] : tensor<1x8x4x4xf32>, tensor<8xbf16>)
+// ONCE: tensor.collapse_shape %[[S]] {{.*}} : tensor<1x8x4x4xbf16> into tensor<8x16xbf16>
+func.func @view(%x: tensor<1x4x4x4xbf16>, %w: tensor<8x4x1x1xbf16>, %bias: tensor<8xbf16>) -> tensor<8x16xbf16> {
+  %e = tensor.empty() : tensor<8x16xbf16>
+  %p = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, groups = 1 : i64,
+      input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<1x4x4x4xbf16>, tensor<8x4x1x1xbf16>) -> tensor<1x8x4x4xbf16>
+  %v = tensor.collapse_shape %p [[0, 1], [2, 3]] : tensor<1x8x4x4xbf16> into tensor<8x16xbf16>
+  %z = linalg.generic {indexing_maps = [affine_map<(c, w) -> (c, w)>, affine_map<(c, w) -> (c)>, affine_map<(c, w) -> (c, w)>], iterator_types = ["parallel", "parallel"]}
+      ins(%v, %bias : tensor<8x16xbf16>, tensor<8xbf16>) outs(%e : tensor<8x16xbf16>) {
+  ^bb0(%u: bf16, %b: bf16, %o: bf16):
+    %s = arith.addf %u, %b : bf16
+    linalg.yield %s : bf16
+  } -> tensor<8x16xbf16>
+  return %z : tensor<8x16xbf16>
+}
+
+// Not along the features.
+// ONCE-LABEL: func.func @otherDim(
+// ONCE: remat.conv {{.*}} -> tensor<1x4x4x8xbf16>
+func.func @otherDim(%y: tensor<1x4x4x8xbf16>, %w: tensor<4x4x1x1xbf16>, %bias: tensor<4xbf16>) -> tensor<1x4x4x8xbf16> {
+  %e = tensor.empty() : tensor<1x4x4x8xbf16>
+  %p = remat.conv input_grad(%y, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, groups = 1 : i64,
+      input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<1x4x4x8xbf16>, tensor<4x4x1x1xbf16>) -> tensor<1x4x4x8xbf16>
+  %z = linalg.generic {indexing_maps = [#chw, affine_map<(n, c, h, w) -> (h)>, #chw], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%p, %bias : tensor<1x4x4x8xbf16>, tensor<4xbf16>) outs(%e : tensor<1x4x4x8xbf16>) {
+  ^bb0(%u: bf16, %b: bf16, %o: bf16):
+    %s = arith.addf %u, %b : bf16
+    linalg.yield %s : bf16
+  } -> tensor<1x4x4x8xbf16>
+  return %z : tensor<1x4x4x8xbf16>
+}
+}
+
+// -----
+
+#chw = affine_map<(n, c, h, w) -> (n, c, h, w)>
+#ch = affine_map<(n, c, h, w) -> (c)>
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+
+// A plan of cuDNN is of a convolution alone.
+// ONCE-LABEL: func.func @plans(
+// ONCE: remat.conv {{.*}} -> tensor<1x8x4x4xbf16>
+func.func @plans(%x: tensor<1x4x4x4xbf16>, %w: tensor<8x4x1x1xbf16>, %bias: tensor<8xbf16>) -> tensor<1x8x4x4xbf16> {
+  %e = tensor.empty() : tensor<1x8x4x4xbf16>
+  %p = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, groups = 1 : i64,
+      input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<1x4x4x4xbf16>, tensor<8x4x1x1xbf16>) -> tensor<1x8x4x4xbf16>
+  %z = linalg.generic {indexing_maps = [#chw, #ch, #chw], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%p, %bias : tensor<1x8x4x4xbf16>, tensor<8xbf16>) outs(%e : tensor<1x8x4x4xbf16>) {
+  ^bb0(%u: bf16, %b: bf16, %o: bf16):
+    %s = arith.addf %u, %b : bf16
+    linalg.yield %s : bf16
+  } -> tensor<1x8x4x4xbf16>
+  return %z : tensor<1x8x4x4xbf16>
+}
+}

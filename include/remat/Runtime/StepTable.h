@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 14u
+#define REMAT_STEP_TABLE_VERSION 15u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check", "no body".
@@ -484,11 +484,14 @@ typedef enum remat_convolution_kind {
 /// each spatial dim,
 ///   output <= (input + pad_lo + pad_hi - dilation*(filter-1) - 1)/stride + 1.
 /// Spatial dims beyond `spatial_rank` are ignored. Strides are in elements.
+/// With `bias`, which a filter gradient has not, a third operand of the type of
+/// the result is added to it before it is rounded: a number for each of its
+/// channels, one after the other.
 typedef struct remat_convolution {
   int32_t kind; // remat_convolution_kind
   int32_t spatial_rank;
   int32_t input_dtype, filter_dtype, output_dtype;
-  int32_t reserved;
+  int32_t bias; // 1: adds one
   int64_t batch, groups, input_channels, output_channels;
   int64_t input[3], filter[3], output[3];
   int64_t stride[3], dilation[3], pad_lo[3], pad_hi[3];

@@ -11,6 +11,7 @@
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Runtime/LibraryCalls.h"
 #include "remat/Runtime/StepTableBuilder.h"
+#include "remat/Utils/ConvolutionBias.h"
 #include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -24,11 +25,11 @@ namespace {
 class ConvolutionCall : public LibraryCall {
 public:
   /// A filter gradient's operands are the input and the output's gradient; the
-  /// second of the other kinds is the filter.
-  ConvolutionCall(const remat_convolution &conv, unsigned lhs, unsigned rhs,
+  /// second of the other kinds is the filter. A bias is the third.
+  ConvolutionCall(const remat_convolution &conv, ArrayRef<unsigned> arguments,
                   ArrayRef<DevicePlan> plans)
       : conv(conv), plans(plans) {
-    operands = {lhs, rhs};
+    operands.assign(arguments.begin(), arguments.end());
   }
 
   int64_t countFlops() const override {
@@ -140,19 +141,39 @@ remat::codegen::describeConvolution(ConvOp op) {
   return conv;
 }
 
+/// The sum with a bias is written in the type of the factors.
+static void addBias(remat_convolution &conv) {
+  conv.bias = 1;
+  (conv.kind == REMAT_CONV_FORWARD ? conv.output_dtype : conv.input_dtype) =
+      conv.filter_dtype;
+}
+
 LibraryCallRef remat::codegen::matchConvolution(FunctionOpInterface kernel) {
-  auto op = dyn_cast_or_null<ConvOp>(getResultMaker(kernel));
+  Operation *maker = getResultMaker(kernel);
+  auto op = dyn_cast_or_null<ConvOp>(maker);
+  std::optional<ConvolutionBias> added;
+  if (auto sum = dyn_cast_or_null<linalg::GenericOp>(maker))
+    if ((added = matchConvolutionBias(sum)))
+      op = added->conv;
   if (!op)
     return {};
-  BlockArgument lhs = getKernelArgument(op.getLhs());
-  BlockArgument rhs = getKernelArgument(op.getRhs());
-  if (!lhs || !rhs)
-    return {};
+  SmallVector<Value> values = {op.getLhs(), op.getRhs()};
+  if (added)
+    values.push_back(added->bias);
+  SmallVector<unsigned> arguments;
+  for (Value value : values) {
+    BlockArgument argument = getKernelArgument(value);
+    if (!argument)
+      return {};
+    arguments.push_back(argument.getArgNumber());
+  }
   std::optional<remat_convolution> conv = describeConvolution(op);
+  if (conv && added)
+    addBias(*conv);
   if (!conv || remat_convolution_workspace_bytes(&*conv, 1) < 0)
     return {};
-  return std::make_shared<ConvolutionCall>(
-      *conv, lhs.getArgNumber(), rhs.getArgNumber(), getDevicePlans(kernel));
+  return std::make_shared<ConvolutionCall>(*conv, arguments,
+                                           getDevicePlans(kernel));
 }
 
 int64_t remat::codegen::getWorthwhileBytes(const LibraryCall &call,

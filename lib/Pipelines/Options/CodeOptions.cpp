@@ -126,9 +126,9 @@ void options::addCodeOptions(TableBuilder &table) {
   table
       .add("bias-rounding", TasksStage, MEMBER(roundsOnlySums),
            BiasRoundingSyntax(),
-           "How often a product of f16 or bf16 to which a program adds a bias "
-           "is rounded: 'twice', before and behind the bias, as the program "
-           "says, or 'once', as PyTorch does")
+           "How often a product of f16 or bf16, or on a CPU a convolution, to "
+           "which a program adds a bias is rounded: 'twice', before and behind "
+           "the bias, as the program says, or 'once', as PyTorch does")
       .choices = [] {
     return std::vector<OptionChoice>{{"twice", "as the program says"},
                                      {"once", "only the sum"}};

@@ -18,7 +18,8 @@
 //      cache, and the workspace is a chunk's;
 //   5. gradients of depthwise filters, by channels (Depthwise.cpp);
 //   6. whatever oneDNN has for 3.;
-//   7. 16 bits in f32 (WidenedConvolution.cpp); 8. our own loops.
+//   7. 16 bits in f32, with their bias (WidenedConvolution.cpp);
+//   8. our own loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +36,12 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
+/// Whether the call is a deconvolution of oneDNN: its gradients of inputs have
+/// no bias.
+bool isDeconvolution(const remat_convolution &d) {
+  return d.kind == REMAT_CONV_INPUT_GRADIENT && d.bias;
+}
+
 /// The tensors and the window as oneDNN writes them.
 struct Shapes {
   explicit Shapes(const remat_convolution &d)
@@ -50,6 +57,10 @@ struct Shapes {
                        d.groups);
       filterStrides.push_back(d.filter_strides[i]);
     }
+    // A deconvolution has the channels of its result first.
+    if (isDeconvolution(d))
+      for (Dims *dims : {&filter, &filterStrides})
+        std::iter_swap(dims->rbegin(), dims->rbegin() + 1);
     for (int i = 0; i < d.spatial_rank; ++i) {
       input.push_back(d.input[i]);
       filter.push_back(d.filter[i]);
@@ -75,19 +86,58 @@ struct Shapes {
 
 struct Layouts {
   dnnl_memory_desc_t input, filter, output;
+  /// Of no meaning where there is no bias.
+  dnnl_memory_desc_t bias;
 };
 
+/// What an activation or the filter is to the primitive.
+struct Role {
+  dnnl_query_t query;
+  int argument;
+};
+
+struct Roles {
+  explicit Roles(const remat_convolution &d) {
+    if (isDeconvolution(d))
+      std::swap(input, output);
+    else if (d.kind == REMAT_CONV_INPUT_GRADIENT)
+      input = {dnnl_query_diff_src_md, DNNL_ARG_DIFF_SRC};
+    else if (d.kind == REMAT_CONV_FILTER_GRADIENT)
+      filter = {dnnl_query_diff_weights_md, DNNL_ARG_DIFF_WEIGHTS};
+    if (d.kind != REMAT_CONV_FORWARD && !isDeconvolution(d))
+      output = {dnnl_query_diff_dst_md, DNNL_ARG_DIFF_DST};
+  }
+
+  Role input{dnnl_query_src_md, DNNL_ARG_SRC};
+  Role filter{dnnl_query_weights_md, DNNL_ARG_WEIGHTS};
+  Role output{dnnl_query_dst_md, DNNL_ARG_DST};
+};
+
+PrimitiveDesc pickDeconvolution(const Shapes &s, const Layouts &l,
+                                const dnnl_primitive_attr *attributes) {
+  dnnl_deconvolution_desc_t desc;
+  if (dnnl_dilated_deconvolution_forward_desc_init(
+          &desc, dnnl_forward_training, dnnl_deconvolution_direct, &l.output,
+          &l.filter, &l.bias, &l.input, s.stride.data(), s.dilation.data(),
+          s.padLow.data(), s.padHigh.data()) != dnnl_success)
+    return nullptr;
+  return pickPrimitive(&desc, attributes, nullptr);
+}
+
 /// The primitive for the given layouts, some of which may be open.
-PrimitiveDesc pick(int32_t kind, const Shapes &s, const Layouts &l) {
+PrimitiveDesc pick(const remat_convolution &d, const Shapes &s,
+                   const Layouts &l) {
   DnnlHandle<dnnl_primitive_attr> attributes = makeAttributes(false);
+  if (attributes && isDeconvolution(d))
+    return pickDeconvolution(s, l, attributes.get());
   dnnl_convolution_desc_t forward;
   if (!attributes ||
       dnnl_dilated_convolution_forward_desc_init(
           &forward, dnnl_forward_training, dnnl_convolution_direct, &l.input,
-          &l.filter, nullptr, &l.output, s.stride.data(), s.dilation.data(),
-          s.padLow.data(), s.padHigh.data()) != dnnl_success)
+          &l.filter, d.bias ? &l.bias : nullptr, &l.output, s.stride.data(),
+          s.dilation.data(), s.padLow.data(), s.padHigh.data()) != dnnl_success)
     return nullptr;
-  if (kind == REMAT_CONV_FORWARD)
+  if (d.kind == REMAT_CONV_FORWARD)
     return pickPrimitive(&forward, attributes.get(), nullptr);
   // The hint: which forward primitive this is the gradient of.
   dnnl_primitive_desc_t hint = nullptr;
@@ -97,7 +147,7 @@ PrimitiveDesc pick(int32_t kind, const Shapes &s, const Layouts &l) {
   PrimitiveDesc owned(hint);
   dnnl_convolution_desc_t gradient;
   dnnl_status_t status =
-      kind == REMAT_CONV_INPUT_GRADIENT
+      d.kind == REMAT_CONV_INPUT_GRADIENT
           ? dnnl_dilated_convolution_backward_data_desc_init(
                 &gradient, dnnl_convolution_direct, &l.input, &l.filter,
                 &l.output, s.stride.data(), s.dilation.data(), s.padLow.data(),
@@ -111,11 +161,10 @@ PrimitiveDesc pick(int32_t kind, const Shapes &s, const Layouts &l) {
   return pickPrimitive(&gradient, attributes.get(), hint);
 }
 
-/// One tensor of the call: which argument of the primitive it is.
+/// One tensor of the call.
 struct Tensor {
   DnnlCall::Place place;
-  int argument;
-  dnnl_query_t query;
+  Role role;
   const dnnl_memory_desc_t *given;
   /// Bytes from one chunk's part to the next.
   int64_t step;
@@ -137,31 +186,22 @@ std::unique_ptr<LibraryCall> build(const remat_convolution &d,
     inputStep = samples * d.input_strides[0] * bytesOf(d.input_dtype);
     outputStep = samples * d.output_strides[0] * bytesOf(d.output_dtype);
   }
+  Roles roles(d);
+  Tensor input{DnnlCall::Operand0, roles.input, &given.input, inputStep};
+  Tensor filter{DnnlCall::Operand1, roles.filter, &given.filter, 0};
+  Tensor output{DnnlCall::Result, roles.output, &given.output, outputStep};
   std::vector<Tensor> tensors;
   switch (d.kind) {
   case REMAT_CONV_FORWARD:
-    tensors = {{DnnlCall::Operand0, DNNL_ARG_SRC, dnnl_query_src_md,
-                &given.input, inputStep},
-               {DnnlCall::Operand1, DNNL_ARG_WEIGHTS, dnnl_query_weights_md,
-                &given.filter, 0},
-               {DnnlCall::Result, DNNL_ARG_DST, dnnl_query_dst_md,
-                &given.output, outputStep}};
+    tensors = {input, filter, output};
     break;
   case REMAT_CONV_INPUT_GRADIENT:
-    tensors = {{DnnlCall::Operand0, DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md,
-                &given.output, outputStep},
-               {DnnlCall::Operand1, DNNL_ARG_WEIGHTS, dnnl_query_weights_md,
-                &given.filter, 0},
-               {DnnlCall::Result, DNNL_ARG_DIFF_SRC, dnnl_query_diff_src_md,
-                &given.input, inputStep}};
+    output.place = DnnlCall::Operand0, input.place = DnnlCall::Result;
+    tensors = {output, filter, input};
     break;
   default:
-    tensors = {{DnnlCall::Operand0, DNNL_ARG_SRC, dnnl_query_src_md,
-                &given.input, inputStep},
-               {DnnlCall::Operand1, DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md,
-                &given.output, outputStep},
-               {DnnlCall::Result, DNNL_ARG_DIFF_WEIGHTS,
-                dnnl_query_diff_weights_md, &given.filter, 0}};
+    output.place = DnnlCall::Operand1, filter.place = DnnlCall::Result;
+    tensors = {input, output, filter};
   }
   auto call = std::make_unique<DnnlCall>();
   call->threads = threads;
@@ -170,11 +210,11 @@ std::unique_ptr<LibraryCall> build(const remat_convolution &d,
   std::vector<std::pair<int, int>> arguments;
   int callers = -1, inner = -1;
   for (const Tensor &tensor : tensors) {
-    inner = call->addInLayout(*tensor.given, memoryOf(desc, tensor.query),
+    inner = call->addInLayout(*tensor.given, memoryOf(desc, tensor.role.query),
                               tensor.place, tensor.step, callers);
     if (inner < 0)
       return nullptr;
-    arguments.push_back({tensor.argument, inner});
+    arguments.push_back({tensor.role.argument, inner});
     if (inner != callers && tensor.given != &given.filter)
       call->copiedBytes += chunks * dnnl_memory_desc_get_size(tensor.given);
     if (inner != callers && tensor.place != DnnlCall::Result &&
@@ -182,13 +222,19 @@ std::unique_ptr<LibraryCall> build(const remat_convolution &d,
                           tensor.step ? DnnlCall::Always : DnnlCall::First))
       return nullptr;
   }
+  if (d.bias) {
+    int bias = call->addMemory(given.bias, DnnlCall::Operand2);
+    if (bias < 0)
+      return nullptr;
+    arguments.insert(arguments.begin(), {DNNL_ARG_BIAS, bias});
+  }
   // The result came last. A gradient of the filter is the sum over all chunks.
   bool isSum = chunks > 1 && tensors.back().step == 0;
   if (!call->addPrimitive(desc, arguments,
                           isSum ? DnnlCall::First : DnnlCall::Always))
     return nullptr;
   if (isSum) {
-    int part = call->addMemory(memoryOf(desc, tensors.back().query),
+    int part = call->addMemory(memoryOf(desc, tensors.back().role.query),
                                DnnlCall::Workspace);
     arguments.back().second = part;
     if (part < 0 || !call->addPrimitive(desc, arguments, DnnlCall::NotFirst))
@@ -209,17 +255,14 @@ int countChunks(const remat_convolution &d, const Layouts &l,
                 const dnnl_primitive_desc *desc) {
   if (d.kind == REMAT_CONV_FILTER_GRADIENT && d.filter_dtype != REMAT_F32)
     return 1;
-  auto copied = [&](dnnl_query_t forward, dnnl_query_t gradient,
-                    const dnnl_memory_desc_t &given, bool isGradient) {
-    dnnl_memory_desc_t wanted = memoryOf(desc, isGradient ? gradient : forward);
+  auto copied = [&](const Role &role, const dnnl_memory_desc_t &given) {
+    dnnl_memory_desc_t wanted = memoryOf(desc, role.query);
     return dnnl_memory_desc_equal(&given, &wanted)
                ? 0
                : static_cast<int64_t>(dnnl_memory_desc_get_size(&wanted));
   };
-  int64_t bytes = copied(dnnl_query_src_md, dnnl_query_diff_src_md, l.input,
-                         d.kind == REMAT_CONV_INPUT_GRADIENT) +
-                  copied(dnnl_query_dst_md, dnnl_query_diff_dst_md, l.output,
-                         d.kind != REMAT_CONV_FORWARD);
+  Roles roles(d);
+  int64_t bytes = copied(roles.input, l.input) + copied(roles.output, l.output);
   int chunks = 1;
   while (chunks < d.batch &&
          (d.batch % chunks != 0 ||
@@ -228,18 +271,28 @@ int countChunks(const remat_convolution &d, const Layouts &l,
   return chunks;
 }
 
+/// The bias of the channels of the result, if there is one.
+bool describeBias(const remat_convolution &d, Layouts &layouts) {
+  bool isForward = d.kind == REMAT_CONV_FORWARD;
+  return !d.bias ||
+         describe(layouts.bias, isForward ? d.output_dtype : d.input_dtype,
+                  {isForward ? d.output_channels : d.input_channels}, {1});
+}
+
 /// The layouts that the caller has.
 bool describeGiven(const remat_convolution &d, const Shapes &s,
                    Layouts &given) {
   return describe(given.input, d.input_dtype, s.input, s.inputStrides) &&
          describe(given.filter, d.filter_dtype, s.filter, s.filterStrides) &&
-         describe(given.output, d.output_dtype, s.output, s.outputStrides);
+         describe(given.output, d.output_dtype, s.output, s.outputStrides) &&
+         describeBias(d, given);
 }
 
 bool describeOpen(const remat_convolution &d, const Shapes &s, Layouts &any) {
   return describeAny(any.input, d.input_dtype, s.input) &&
          describeAny(any.filter, d.filter_dtype, s.filter) &&
-         describeAny(any.output, d.output_dtype, s.output);
+         describeAny(any.output, d.output_dtype, s.output) &&
+         describeBias(d, any);
 }
 
 /// Whether oneDNN has a direct kernel: it has others where it makes a matmul,
@@ -266,7 +319,7 @@ std::unique_ptr<LibraryCall> prepareBlocked(const remat_convolution &d,
     Shapes s(part);
     Layouts partGiven, partAny;
     if (describeGiven(part, s, partGiven) && describeOpen(part, s, partAny))
-      if (PrimitiveDesc desc = pick(d.kind, s, partAny); isDirect(d, desc))
+      if (PrimitiveDesc desc = pick(d, s, partAny); isDirect(d, desc))
         if (auto call = build(d, partGiven, desc.get(), threads, chunks))
           return call;
   }
@@ -282,8 +335,8 @@ struct Candidates {
         !describeOpen(d, s, any))
       return;
     ThreadScope scope(threads);
-    inPlace = pick(d.kind, s, {given.input, any.filter, given.output});
-    blocked = pick(d.kind, s, any);
+    inPlace = pick(d, s, {given.input, any.filter, given.output, given.bias});
+    blocked = pick(d, s, any);
   }
 
   Layouts given;

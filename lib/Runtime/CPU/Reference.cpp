@@ -74,6 +74,18 @@ struct Geometry {
   int64_t inputsPerGroup, outputsPerGroup;
 };
 
+/// Adds the bias of a channel, if there is one.
+template <typename T>
+void addBias(T (&sums)[width], const remat_convolution &d, const void *bias,
+             int32_t dtype, int64_t channel, int64_t count) {
+  if (!d.bias)
+    return;
+  T added;
+  loadRow(&added, bias, dtype, channel, 1, 1);
+  for (int64_t j = 0; j < count; ++j)
+    sums[j] += added;
+}
+
 /// Calls body(n, channel, y, x, begin, count) for each piece of at most `width`
 /// elements of the rows of an activation with `extents`.
 template <typename Body>
@@ -100,7 +112,7 @@ void forEachPiece(int threads, int64_t batch, int64_t channels,
 template <typename T>
 void convolutionForward(const remat_convolution &d, const Geometry &g,
                         int threads, const void *input, const void *filter,
-                        void *output) {
+                        const void *bias, void *output) {
   auto piece = [&](int64_t n, int64_t channel, int64_t y, int64_t x,
                    int64_t begin, int64_t count) {
     T sums[width] = {}, row[width], weight;
@@ -134,6 +146,7 @@ void convolutionForward(const remat_convolution &d, const Geometry &g,
               sums[j - begin] += row[j - low] * weight;
           }
         }
+    addBias(sums, d, bias, d.output_dtype, channel, count);
     storeRow(sums, output, d.output_dtype,
              n * g.outputStrides[0] + channel * g.outputStrides[1] +
                  y * g.outputStrides[2] + x * g.outputStrides[3] +
@@ -156,7 +169,8 @@ int64_t outputAt(const Geometry &g, int dim, int64_t in, int64_t r) {
 template <typename T>
 void convolutionInputGradient(const remat_convolution &d, const Geometry &g,
                               int threads, const void *output,
-                              const void *filter, void *input) {
+                              const void *filter, const void *bias,
+                              void *input) {
   auto piece = [&](int64_t n, int64_t channel, int64_t y, int64_t x,
                    int64_t begin, int64_t count) {
     T sums[width] = {}, row[width], weight;
@@ -188,6 +202,7 @@ void convolutionInputGradient(const remat_convolution &d, const Geometry &g,
               sums[g.inputAt(2, j, r) - begin] += row[j - low] * weight;
           }
         }
+    addBias(sums, d, bias, d.input_dtype, channel, count);
     storeRow(sums, input, d.input_dtype,
              n * g.inputStrides[0] + channel * g.inputStrides[1] +
                  y * g.inputStrides[2] + x * g.inputStrides[3] +
@@ -291,15 +306,16 @@ struct ReferenceConvolution : LibraryCall {
            std::string &) override {
     if (isEmpty(d, geometry))
       return true;
+    const void *bias = d.bias ? operands[2] : nullptr;
     dispatch({d.input_dtype, d.filter_dtype, d.output_dtype}, [&](auto zero) {
       using T = decltype(zero);
       switch (d.kind) {
       case REMAT_CONV_FORWARD:
         return convolutionForward<T>(d, geometry, threads, operands[0],
-                                     operands[1], result);
+                                     operands[1], bias, result);
       case REMAT_CONV_INPUT_GRADIENT:
         return convolutionInputGradient<T>(d, geometry, threads, operands[0],
-                                           operands[1], result);
+                                           operands[1], bias, result);
       default:
         return convolutionFilterGradient<T>(d, geometry, threads, operands[0],
                                             operands[1], result);

@@ -6,9 +6,10 @@
 //
 // oneDNN convolves bf16 only on CPUs with AVX-512, and f16 not at all. Here the
 // operands of one chunk of the batch after the other are copied to f32, dense
-// and with dimensions in the caller's order, convolved as f32, and the result
-// is rounded once. A gradient of the filter is summed over the chunks in f32.
-// How many chunks there are depends on the shapes alone, and so do the bits.
+// and with dimensions in the caller's order, convolved as f32, and the result,
+// with its bias, is rounded once. A gradient of the filter is summed over the
+// chunks in f32. How many chunks there are depends on the shapes alone, and so
+// do the bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +42,9 @@ struct Tensor {
 class Widening {
 public:
   Widening() = default;
-  Widening(int32_t elementType, std::vector<int64_t> extents,
-           const int64_t *strides);
+  /// The channels of a tensor that gets a bias are its second dimension.
+  Widening(int32_t elementType, const std::vector<int64_t> &extents,
+           const int64_t *strides, bool hasBias);
 
   /// Distances in the copy, for the dimensions as they were given.
   const std::vector<int64_t> &getStrides() const { return copyStrides; }
@@ -50,8 +52,16 @@ public:
   /// Copies `tensor` to its copy, or back.
   void widen(const Tensor &tensor, int threads) const;
   void narrow(const Tensor &tensor, int threads) const;
+  /// Adds `bias`, a number for each channel, to the copy.
+  void addBias(float *copy, const float *bias, int threads) const;
 
 private:
+  /// A piece of a row: where it begins in the tensor and in the copy, and the
+  /// channel of its first element.
+  struct Piece {
+    int64_t at, copyAt, count, channel;
+  };
+
   template <typename Function>
   void forEachRow(int threads, const Function &function) const;
 
@@ -59,8 +69,11 @@ private:
   int64_t elements = 0;
   std::vector<int64_t> copyStrides;
   /// What is left of the dimensions where those that are one in memory are
-  /// merged. The last one are the rows.
+  /// merged, but for channels that get a bias. The last one are the rows.
   std::vector<Dimension> dimensions;
+  static constexpr size_t none = -1;
+  /// Which of them are such channels.
+  size_t channels = none;
 };
 
 class WidenedConvolution : public LibraryCall {
@@ -76,6 +89,9 @@ private:
 
   void describeCopies(remat_convolution &part);
   bool isSum() const { return d.kind == REMAT_CONV_FILTER_GRADIENT; }
+  int64_t getBiasLength() const {
+    return d.kind == REMAT_CONV_FORWARD ? d.output_channels : d.input_channels;
+  }
 
   remat_convolution d;
   Role roles[numTensors];
@@ -85,16 +101,17 @@ private:
   Widening widenings[numTensors];
   uint64_t offsets[numTensors];
   int64_t steps[numTensors];
-  /// Of a gradient of the filter, the part of a chunk behind the first one.
-  uint64_t partOffset = 0, innerOffset = 0;
+  /// The bias in f32; of a gradient of the filter, the part of a chunk behind
+  /// the first one; what the convolution of a chunk needs.
+  uint64_t biasOffset = 0, partOffset = 0, innerOffset = 0;
   /// The convolution of a chunk, in f32.
   std::unique_ptr<LibraryCall> inner;
 };
 
 } // namespace
 
-Widening::Widening(int32_t elementType, std::vector<int64_t> extents,
-                   const int64_t *strides)
+Widening::Widening(int32_t elementType, const std::vector<int64_t> &extents,
+                   const int64_t *strides, bool hasBias)
     : dtype(elementType), elements(1), copyStrides(extents.size()) {
   std::vector<size_t> order(extents.size());
   for (size_t i = 0; i < order.size(); ++i)
@@ -110,21 +127,26 @@ Widening::Widening(int32_t elementType, std::vector<int64_t> extents,
     Dimension next{extents[dim], strides[dim]};
     if (next.extent == 1)
       continue;
-    if (!dimensions.empty() &&
+    bool isChannels = hasBias && dim == 1;
+    bool isBehindChannels = channels + 1 == dimensions.size();
+    if (!dimensions.empty() && !isChannels && !isBehindChannels &&
         dimensions.back().stride == next.extent * next.stride) {
       next.extent *= dimensions.back().extent;
       dimensions.pop_back();
     }
+    if (isChannels)
+      channels = dimensions.size();
     dimensions.push_back(next);
   }
   if (dimensions.empty())
     dimensions.push_back({1, 1});
 }
 
-/// Calls function(at, copyAt, count) for pieces of all rows.
+/// Calls function(piece) for pieces of all rows.
 template <typename Function>
 void Widening::forEachRow(int threads, const Function &function) const {
   const Dimension &row = dimensions.back();
+  const size_t last = dimensions.size() - 1;
   int64_t length = std::min(row.extent, ConvolutionTuning::convertedElements);
   int64_t pieces = (row.extent + length - 1) / length;
   int64_t grain = ConvolutionTuning::convertedElements / length;
@@ -132,29 +154,46 @@ void Widening::forEachRow(int threads, const Function &function) const {
               [&](int64_t begin, int64_t end, int) {
                 for (int64_t number = begin; number < end; ++number) {
                   int64_t first = number % pieces * length;
-                  int64_t rest = number / pieces, at = first * row.stride;
-                  for (size_t i = dimensions.size() - 1; i-- > 0;) {
-                    at += rest % dimensions[i].extent * dimensions[i].stride;
+                  int64_t rest = number / pieces;
+                  Piece piece{first * row.stride, rest * row.extent + first,
+                              std::min(length, row.extent - first),
+                              channels == last ? first : 0};
+                  for (size_t i = last; i-- > 0;) {
+                    int64_t index = rest % dimensions[i].extent;
                     rest /= dimensions[i].extent;
+                    piece.at += index * dimensions[i].stride;
+                    if (i == channels)
+                      piece.channel = index;
                   }
-                  function(at, number / pieces * row.extent + first,
-                           std::min(length, row.extent - first));
+                  function(piece);
                 }
               });
 }
 
 void Widening::widen(const Tensor &tensor, int threads) const {
   int64_t stride = dimensions.back().stride;
-  forEachRow(threads, [&](int64_t at, int64_t copyAt, int64_t count) {
-    loadRow(tensor.copy + copyAt, tensor.data, dtype, at, stride, count);
+  forEachRow(threads, [&](const Piece &piece) {
+    loadRow(tensor.copy + piece.copyAt, tensor.data, dtype, piece.at, stride,
+            piece.count);
   });
 }
 
 void Widening::narrow(const Tensor &tensor, int threads) const {
   int64_t stride = dimensions.back().stride;
-  forEachRow(threads, [&](int64_t at, int64_t copyAt, int64_t count) {
-    storeRow(tensor.copy + copyAt, const_cast<void *>(tensor.data), dtype, at,
-             stride, count);
+  forEachRow(threads, [&](const Piece &piece) {
+    storeRow(tensor.copy + piece.copyAt, const_cast<void *>(tensor.data), dtype,
+             piece.at, stride, piece.count);
+  });
+}
+
+void Widening::addBias(float *copy, const float *bias, int threads) const {
+  // Where there is one channel, all rows have it.
+  bool areRowsChannels = channels + 1 == dimensions.size();
+  forEachRow(threads, [&](const Piece &piece) {
+    float *row = copy + piece.copyAt;
+    const float *added = bias + piece.channel;
+    for (int64_t i = 0; i < piece.count; ++i)
+      row[i] += added[areRowsChannels ? i : 0];
   });
 }
 
@@ -186,11 +225,14 @@ void WidenedConvolution::describeCopies(remat_convolution &part) {
     filter.push_back(part.filter[i]);
     output.push_back(part.output[i]);
   }
-  auto widen = [&](Role role, int32_t &dtype, std::vector<int64_t> extents,
-                   int64_t *strides, bool isChunked) {
+  part.bias = 0;
+  auto widen = [&](Role role, int32_t &dtype,
+                   const std::vector<int64_t> &extents, int64_t *strides,
+                   bool isChunked) {
     auto step = static_cast<int64_t>(remat_dtype_bytes(dtype));
     steps[role] = isChunked ? part.batch * strides[0] * step : 0;
-    widenings[role] = Widening(dtype, std::move(extents), strides);
+    widenings[role] = Widening(dtype, extents, strides,
+                               d.bias && role == roles[numTensors - 1]);
     const std::vector<int64_t> &copied = widenings[role].getStrides();
     std::copy(copied.begin(), copied.end(), strides);
     dtype = REMAT_F32;
@@ -220,11 +262,6 @@ bool WidenedConvolution::prepare(const remat_convolution &descriptor,
          (d.batch % chunks != 0 ||
           countBytes(d, double(d.batch / chunks)) - filterBytes > room))
     ++chunks;
-  remat_convolution part = d;
-  describeCopies(part);
-  inner = prepareConvolution(part, threads);
-  if (!inner || inner->implementation == "reference")
-    return false;
   switch (d.kind) {
   case REMAT_CONV_FORWARD:
     std::copy_n(std::begin({Input, Filter, Output}), numTensors, roles);
@@ -235,6 +272,11 @@ bool WidenedConvolution::prepare(const remat_convolution &descriptor,
   default:
     std::copy_n(std::begin({Input, Output, Filter}), numTensors, roles);
   }
+  remat_convolution part = d;
+  describeCopies(part);
+  inner = prepareConvolution(part, threads);
+  if (!inner || inner->implementation == "reference")
+    return false;
   auto take = [&](int64_t elements) {
     uint64_t offset = workspaceBytes;
     workspaceBytes += (static_cast<uint64_t>(elements) * sizeof(float) +
@@ -244,6 +286,8 @@ bool WidenedConvolution::prepare(const remat_convolution &descriptor,
   };
   for (int role : {Input, Filter, Output})
     offsets[role] = take(widenings[role].countElements());
+  if (d.bias)
+    biasOffset = take(getBiasLength());
   if (isSum() && chunks > 1)
     partOffset = take(widenings[Filter].countElements());
   innerOffset = workspaceBytes;
@@ -264,6 +308,11 @@ bool WidenedConvolution::run(const void *const *operands, void *result,
                   getCopy(offsets[role])};
   };
   const Role resultRole = roles[numTensors - 1];
+  float *bias = getCopy(biasOffset);
+  if (d.bias)
+    loadRow(bias, operands[2],
+            d.kind == REMAT_CONV_FORWARD ? d.output_dtype : d.input_dtype, 0, 1,
+            getBiasLength());
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
     for (int i = 0; i < numTensors - 1; ++i)
       if (chunk == 0 || steps[roles[i]] != 0)
@@ -283,6 +332,8 @@ bool WidenedConvolution::run(const void *const *operands, void *result,
                     for (int64_t i = begin; i < end; ++i)
                       sums[i] += to[i];
                   });
+    if (d.bias)
+      widenings[resultRole].addBias(sums, bias, threads);
     if (!isSum() || chunk == chunks - 1)
       widenings[resultRole].narrow(getTensor(resultRole, result, chunk),
                                    threads);

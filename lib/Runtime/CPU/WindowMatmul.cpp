@@ -144,7 +144,8 @@ bool WindowMatmul<T>::prepare(const remat_convolution &descriptor,
     if (dtype != dtypeOf<T>)
       return false;
   bool isAnyNumber = dtypeOf<T> == REMAT_F64;
-  if (d.groups != 1 || (!isAnyNumber && shape.positions > d.output_channels) ||
+  if (d.bias || d.groups != 1 ||
+      (!isAnyNumber && shape.positions > d.output_channels) ||
       !filter.find(d, shape))
     return false;
   constexpr int64_t maxElements = (1 << 20) / sizeof(T);

@@ -60,7 +60,7 @@ static void addUnitDim(ConvolutionForm &form) {
 
 bool remat::cudnn::findConvolutionForm(const remat_convolution &c,
                                        ConvolutionForm &form) {
-  bool isTaken = c.input_dtype == c.filter_dtype &&
+  bool isTaken = c.bias == 0 && c.input_dtype == c.filter_dtype &&
                  c.input_dtype == c.output_dtype &&
                  (c.input_dtype == REMAT_F32 || c.input_dtype == REMAT_F64 ||
                   c.input_dtype == REMAT_F16 || c.input_dtype == REMAT_BF16);

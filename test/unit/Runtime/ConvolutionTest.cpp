@@ -141,8 +141,9 @@ struct Operands {
   Operands(const Case &test, std::mt19937 &random)
       : input(test.d.input_dtype, test.inputSize),
         filter(test.d.filter_dtype, test.filterSize),
-        output(test.d.output_dtype, test.outputSize) {
-    for (Elements *e : {&input, &filter, &output})
+        output(test.d.output_dtype, test.outputSize),
+        bias(result(test.d.kind).dtype, countBiases(test.d)) {
+    for (Elements *e : {&input, &filter, &output, &bias})
       e->fill(random);
   }
   Elements &first(int32_t kind) {
@@ -156,7 +157,7 @@ struct Operands {
            : kind == REMAT_CONV_INPUT_GRADIENT ? input
                                                : filter;
   }
-  Elements input, filter, output;
+  Elements input, filter, output, bias;
 };
 
 void runCase(const Case &test, std::mt19937 &random, int threads) {
@@ -168,9 +169,11 @@ void runCase(const Case &test, std::mt19937 &random, int threads) {
   Step step(makeCall(REMAT_ENTRY_CONVOLUTION, a, b, c, nullptr, &d, threads),
             {}, {threads, REMAT_STEP_POISON, nullptr, 0});
   ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
-  ASSERT_EQ(step.run({a.tensor(), b.tensor(), initial.tensor()}, {c.tensor()}),
-            REMAT_OK)
-      << step.message;
+  std::vector<remat_tensor> arguments = {a.tensor(), b.tensor(),
+                                         initial.tensor()};
+  if (d.bias)
+    arguments.push_back(t.bias.tensor());
+  ASSERT_EQ(step.run(arguments, {c.tensor()}), REMAT_OK) << step.message;
   EXPECT_EQ(step.stats().degraded_calls, 0u);
   std::vector<double> sums(static_cast<size_t>(c.count), 0);
   forEachProduct(d, [&](int64_t in, int64_t f, int64_t out) {
@@ -185,6 +188,10 @@ void runCase(const Case &test, std::mt19937 &random, int threads) {
       sums[static_cast<size_t>(f)] += t.input.get(in) * t.output.get(out);
     }
   });
+  int64_t stride =
+      d.kind == REMAT_CONV_FORWARD ? d.output_strides[1] : d.input_strides[1];
+  for (int64_t i = 0; d.bias && i < c.count; ++i)
+    sums[static_cast<size_t>(i)] += t.bias.get(i / stride % t.bias.count);
   // Layouts have no gaps, but an empty result has its one element untouched.
   bool empty = false;
   for (int i = 0; i < d.spatial_rank; ++i)
@@ -254,6 +261,59 @@ TEST(Convolution, SameBitsOnAnyNumberOfThreads) {
       }
     }
   }
+}
+
+TEST(Convolution, Biases) {
+  const int32_t types[] = {REMAT_F32, REMAT_F32, REMAT_BF16, REMAT_F16,
+                           REMAT_F64};
+  std::mt19937 random(12);
+  int byLibrary[2] = {0, 0};
+  for (int i = 0; i < 400; ++i) {
+    Case test = pickCase(random, types[i % 5]);
+    if (test.d.kind == REMAT_CONV_FILTER_GRADIENT)
+      continue;
+    // Nothing but a bias has a row of the length 0 then.
+    if (test.d.input_channels == 0 || test.d.batch == 0)
+      continue;
+    test.d.bias = 1;
+    SCOPED_TRACE("case " + std::to_string(i) + ": " +
+                 remat_convolution_implementation(&test.d, 2));
+    byLibrary[test.d.kind] += remat_convolution_implementation(&test.d, 2) !=
+                              std::string("reference");
+    runCase(test, random, 2);
+    if (HasFatalFailure())
+      return;
+  }
+  EXPECT_GT(byLibrary[REMAT_CONV_FORWARD], 30);
+  EXPECT_GT(byLibrary[REMAT_CONV_INPUT_GRADIENT], 20);
+}
+
+/// The sum with the bias is rounded, and not the convolution before.
+TEST(Convolution, BiasesAreRoundedOnce) {
+  for (int32_t type : {REMAT_BF16, REMAT_F16})
+    for (int32_t kind : {REMAT_CONV_FORWARD, REMAT_CONV_INPUT_GRADIENT}) {
+      remat_convolution d = {};
+      d.kind = kind;
+      d.bias = d.spatial_rank = 1;
+      d.input_dtype = d.filter_dtype = d.output_dtype = type;
+      d.batch = d.groups = d.input_channels = d.output_channels = 1;
+      d.input[0] = d.output[0] = 1;
+      d.filter[0] = d.stride[0] = d.dilation[0] = 1;
+      std::fill_n(d.input_strides, 3, 1);
+      std::fill_n(d.output_strides, 3, 1);
+      std::fill_n(d.filter_strides, 4, 1);
+      // 65 * 65 = 4225 is no number of 11 bits, and 4225 - 4224 is.
+      Elements x(type, 1), w(type, 1), y(type, 1), bias(type, 1), initial = y;
+      x.set(0, 65), w.set(0, 65), bias.set(0, -4224);
+      Step step(makeCall(REMAT_ENTRY_CONVOLUTION, x, w, y, nullptr, &d, 1), {},
+                {1, 0, nullptr, 0});
+      ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+      ASSERT_EQ(
+          step.run({x.tensor(), w.tensor(), initial.tensor(), bias.tensor()},
+                   {y.tensor()}),
+          REMAT_OK);
+      EXPECT_EQ(y.get(0), 1) << remat_convolution_implementation(&d, 1);
+    }
 }
 
 TEST(Convolution, RandomDescriptions) {

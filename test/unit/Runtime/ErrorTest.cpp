@@ -410,6 +410,23 @@ TEST(LoadErrors, LibraryCalls) {
   convolution.kind = 7;
   EXPECT_EQ(remat_convolution_workspace_bytes(&convolution, 1), -1);
   EXPECT_STREQ(remat_last_error(), "convolution has unknown kind 7");
+  convolution.kind = REMAT_CONV_FILTER_GRADIENT;
+  convolution.spatial_rank = 1;
+  convolution.groups = convolution.stride[0] = convolution.dilation[0] = 1;
+  convolution.bias = 1;
+  EXPECT_EQ(remat_convolution_workspace_bytes(&convolution, 1), -1);
+  EXPECT_STREQ(remat_last_error(), "convolution has a bias, expected none of "
+                                   "the gradient of a filter");
+  convolution.kind = REMAT_CONV_FORWARD;
+  convolution.bias = 2;
+  EXPECT_EQ(remat_convolution_workspace_bytes(&convolution, 1), -1);
+  EXPECT_STREQ(remat_last_error(), "convolution has bias 2, expected 0 or 1");
+  convolution.bias = 1;
+  convolution.input_dtype = convolution.filter_dtype =
+      convolution.output_dtype = REMAT_I32;
+  EXPECT_EQ(remat_convolution_workspace_bytes(&convolution, 1), -1);
+  EXPECT_STREQ(remat_last_error(),
+               "convolution has a bias, expected one of floats, got 'i32'");
   EXPECT_EQ(remat_matmul_workspace_bytes(nullptr, 1), -1);
 }
 
@@ -424,7 +441,7 @@ TEST(LoadErrors, Blob) {
   std::string other = blob;
   other[8] = 1; // the version
   EXPECT_EQ(Step(other, {touch}).message,
-            "step table has version 1, this runtime runs version 14");
+            "step table has version 1, this runtime runs version 15");
   other = blob;
   other[0] = 'x';
   EXPECT_EQ(Step(other, {touch}).message, "module's blob is not a step table");

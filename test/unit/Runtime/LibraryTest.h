@@ -140,9 +140,16 @@ private:
   size_t start;
 };
 
+/// A bias has an element for each channel of the result.
+inline int64_t countBiases(const remat_convolution &convolution) {
+  return convolution.kind == REMAT_CONV_FORWARD ? convolution.output_channels
+                                                : convolution.input_channels;
+}
+
 /// Makes a step of one library call on two arguments and one result, with the
 /// workspace that the call asks for. The result first is a copy of a third
-/// argument. With `apart`, a matmul is added to that argument instead.
+/// argument. With `apart`, a matmul is added to that argument instead. The bias
+/// of a convolution is a fourth.
 inline StepTableBuilder makeCall(remat_entry_kind kind, const Elements &a,
                                  const Elements &b, const Elements &c,
                                  const remat_matmul *matmul,
@@ -172,6 +179,10 @@ inline StepTableBuilder makeCall(remat_entry_kind kind, const Elements &a,
       entry.operands.push_back(apart ? initial : entry.results[0]);
   } else {
     entry.callee = builder.addConvolution(*convolution);
+    if (convolution->bias) {
+      builder.addArgument("bias", type(c), {countBiases(*convolution)});
+      entry.operands.push_back(builder.addArgumentBuffer(3));
+    }
     bytes = remat_convolution_workspace_bytes(convolution, threads);
   }
   EXPECT_GE(bytes, 0) << remat_last_error();

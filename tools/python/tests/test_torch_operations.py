@@ -72,6 +72,38 @@ class OperationTest(unittest.TestCase):
                 compiled = torch.compile(run, backend="remat", dynamic=False)
                 self.assertTrue(torch.equal(compiled(*given), run(*given)), dtype)
 
+    def test_biases_of_convolutions_are_rounded_once(self):
+        """Of narrow numbers, and of parameters in f32 under autocast. Sums in f32 are exact."""
+        def numbers(*shape):
+            return torch.randint(-60, 60, shape) / 8
+
+        cases = [(F.conv1d, numbers(2, 4, 9), numbers(8, 4, 3), {}),
+                 (F.conv1d, numbers(4, 9), numbers(8, 4, 3), {"padding": 1}),
+                 (F.conv2d, numbers(2, 4, 6, 7), numbers(8, 4, 3, 3), {"stride": 2}),
+                 (F.conv2d, numbers(2, 4, 6, 7), numbers(8, 2, 3, 2), {"groups": 2, "padding": 1, "dilation": 2}),
+                 (F.conv2d, numbers(2, 8, 6, 7), numbers(8, 1, 3, 3), {"groups": 8}),
+                 (F.conv2d, numbers(2, 4, 6, 7).contiguous(memory_format=torch.channels_last), numbers(8, 4, 1, 1), {}),
+                 (F.conv3d, numbers(1, 2, 4, 5, 3), numbers(8, 2, 2, 3, 2), {}),
+                 (F.conv_transpose1d, numbers(2, 4, 9), numbers(4, 8, 3), {"stride": 2}),
+                 (F.conv_transpose2d, numbers(2, 4, 6, 7), numbers(4, 4, 3, 3), {"groups": 2, "output_padding": 1,
+                                                                               "stride": 2}),
+                 (F.conv_transpose3d, numbers(1, 2, 4, 5, 3), numbers(2, 8, 2, 3, 2), {})]
+        for number, (convolve, x, w, options) in enumerate(cases):
+            bias = torch.arange(8) / 3
+            for dtype, autocast in ((torch.bfloat16, False), (torch.float16, False), (torch.bfloat16, True)):
+                for last in (lambda y: y, lambda y: y.relu() + y.tanh().sum()):
+                    def run(x, w, bias):
+                        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+                            return convolve(x, w, bias, **options)
+
+                    given = [t if autocast else t.to(dtype) for t in (x, w, bias)]
+                    exact = convolve(*(t.to(dtype).double() for t in (x, w, bias)), **options).to(dtype)
+                    torch._dynamo.reset()
+                    compiled = torch.compile(lambda *given: (run(*given), last(run(*given))), backend="remat",
+                                             dynamic=False)
+                    with self.subTest(number=number, dtype=dtype, autocast=autocast):
+                        self.assertTrue(torch.equal(compiled(*given)[0], exact))
+
     def test_biases_are_rounded_once_under_autocast(self):
         """A parameter in f32 is rounded to what is added to the product before that is rounded."""
         x, w, bias = torch.randint(-60, 60, (4, 6, 8)) / 8, torch.randint(-60, 60, (16, 8)) / 8, torch.arange(16) / 3

@@ -22,11 +22,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "ClusterGrower.h"
+#include "ProductReaders.h"
 #include "StrideClusters.h"
 #include "WideContractions.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Utils/ConvolutionBias.h"
 #include "remat/Utils/Epilogues.h"
 #include "remat/Utils/Structured.h"
 
@@ -126,8 +128,7 @@ sumOfContraction(linalg::GenericOp sum, BlockInfo &info,
 
 /// Whether `op` may be a part of the kernel of `contraction`, as far as phases
 /// and policies go.
-static bool mayJoin(linalg::LinalgOp contraction, Operation *op,
-                    BlockInfo &info) {
+static bool mayJoin(Operation *contraction, Operation *op, BlockInfo &info) {
   return contraction->getBlock() == op->getBlock() && info.isEligible(op) &&
          contraction->getAttr(RematDialect::backwardAttrName) ==
              op->getAttr(RematDialect::backwardAttrName);
@@ -224,6 +225,16 @@ static Cluster epilogueOfContraction(linalg::GenericOp op, BlockInfo &info) {
   return cluster;
 }
 
+/// A library adds a bias to a convolution before it rounds and writes it. Their
+/// cluster, or an empty one.
+static Cluster biasOfConvolution(linalg::GenericOp op, BlockInfo &info) {
+  std::optional<ConvolutionBias> added = matchConvolutionBias(op);
+  if (!added || !added->conv->hasOneUse() || hasPolicy(added->conv) ||
+      !mayJoin(added->conv, op, info))
+    return {};
+  return {added->conv, op};
+}
+
 /// A library can add up a factor of a contraction beside it: the gradients of a
 /// weight and of a bias. Their cluster, or an empty one.
 static Cluster sumsOfFactor(linalg::LinalgOp contraction, BlockInfo &info,
@@ -273,6 +284,9 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
   if (hasEpilogues || info.getTarget().getBiases())
     for (auto op : body.getOps<linalg::GenericOp>())
       add(epilogueOfContraction(op, info));
+  if (addsConvolutionBias(info.getTarget()))
+    for (auto op : body.getOps<linalg::GenericOp>())
+      add(biasOfConvolution(op, info));
   // Attention's contractions first: its softmax alone would be a cluster too.
   for (bool contractions : {true, false}) {
     SmallVector<linalg::LinalgOp> seeds(body.getOps<linalg::LinalgOp>());

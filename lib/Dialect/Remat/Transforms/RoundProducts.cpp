@@ -15,6 +15,7 @@
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/ConvolutionBias.h"
 #include "remat/Utils/Epilogues.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -29,27 +30,33 @@ using namespace remat;
 
 namespace {
 
-/// The readers of one product, and what they round.
+/// The readers of one product, and what they round. The product may be a
+/// convolution.
 class ProductRounder {
 public:
-  ProductRounder(linalg::LinalgOp product, bool onlySums)
+  ProductRounder(Operation *product, bool onlySums)
       : product(product), onlySums(onlySums) {}
 
   /// Whether anything has been rewritten.
   bool run();
 
 private:
+  bool isOfLibrary();
+  bool isMadeAlready() const;
   bool hasTypes();
   bool findRounded(OpOperand &read);
   bool findRounded(OpOperand &read, Value wide);
   bool isRounding(Operation *op) const;
   bool takeBias(OpOperand &read, Value element);
+  bool isAlongFeatures(OpOperand &operand, OpOperand &read) const;
   bool findPlace();
   Value createProduct(OpBuilder &builder, Type element);
   Value createSum(OpBuilder &builder, Value wide);
   void replaceReads(Value narrow);
 
-  linalg::LinalgOp product;
+  Operation *product;
+  /// The dimension of the product that a bias is added along.
+  unsigned featureDim = 0;
   /// Whether what a program rounds twice, before and behind a bias, may be
   /// rounded once.
   const bool onlySums;
@@ -69,6 +76,30 @@ private:
 
 } // namespace
 
+/// Whether the library adds a bias to such a product.
+bool ProductRounder::isOfLibrary() {
+  if (auto conv = dyn_cast<ConvOp>(product)) {
+    if (!addsConvolutionBias(getTargetFacts(conv)) || !mayHaveBias(conv))
+      return false;
+    featureDim = getFeatureDim(conv);
+    return true;
+  }
+  auto contraction = cast<linalg::LinalgOp>(product);
+  if (!isLibraryProduct(contraction))
+    return false;
+  featureDim = cast<ShapedType>(product->getResult(0).getType()).getRank() - 1;
+  return true;
+}
+
+/// Whether the library makes what reads the product.
+bool ProductRounder::isMadeAlready() const {
+  if (readers.reads.size() != 1)
+    return false;
+  auto reader = cast<linalg::GenericOp>(readers.reads[0]->getOwner());
+  return isa<ConvOp>(product) ? matchConvolutionBias(reader).has_value()
+                              : matchEpilogue(reader).has_value();
+}
+
 /// Factors of 16 bits, and a product in f32, or in their type if that rounding
 /// may be left out.
 bool ProductRounder::hasTypes() {
@@ -84,6 +115,45 @@ bool ProductRounder::isRounding(Operation *op) const {
   auto rounding = dyn_cast_or_null<arith::TruncFOp>(op);
   return rounding && rounding.getType() == narrowType &&
          !rounding.getRoundingmode();
+}
+
+/// The dimension of a view of `type` that has the elements of dimension `dim`,
+/// if there is one: it has as many, as far apart.
+static std::optional<unsigned> findSeenDim(ShapedType type, unsigned dim,
+                                           ShapedType view) {
+  int64_t distance = 1;
+  for (int64_t extent : type.getShape().drop_front(dim + 1))
+    distance *= extent;
+  int64_t inner = 1;
+  for (unsigned seen = view.getRank(); seen-- > 0;) {
+    if (inner == distance && view.getDimSize(seen) == type.getDimSize(dim))
+      return seen;
+    inner *= view.getDimSize(seen);
+  }
+  return std::nullopt;
+}
+
+/// Whether the reader goes along the vector `operand` as along the features of
+/// the product, or along views of both.
+bool ProductRounder::isAlongFeatures(OpOperand &operand,
+                                     OpOperand &read) const {
+  auto reader = cast<linalg::GenericOp>(read.getOwner());
+  ArrayRef<AffineExpr> added =
+      reader.getMatchingIndexingMap(&operand).getResults();
+  ArrayRef<AffineExpr> seen = reader.getMatchingIndexingMap(&read).getResults();
+  auto made = cast<ShapedType>(product->getResult(0).getType());
+  if (featureDim + 1 != made.getRank()) {
+    std::optional<unsigned> dim =
+        findSeenDim(made, featureDim, cast<ShapedType>(read.get().getType()));
+    return dim && added.size() == 1 && added[0] == seen[*dim];
+  }
+  // A row of the product may be seen as several dimensions, and the bias, too.
+  ArrayRef<int64_t> shape =
+      cast<ShapedType>(operand.get().getType()).getShape();
+  ArrayRef<int64_t> whole = cast<ShapedType>(read.get().getType()).getShape();
+  return shape.size() <= whole.size() &&
+         shape == whole.take_back(shape.size()) &&
+         added == seen.take_back(shape.size());
 }
 
 /// Whether an element in a reader is one of the bias, which all readers add.
@@ -102,16 +172,8 @@ bool ProductRounder::takeBias(OpOperand &read, Value element) {
   if (!vector || !reader.isDpsInput(&operand) || vector.getRank() != 1 ||
       vector.getElementType() != element.getType() ||
       (!element.getType().isF32() && element.getType() != narrowType) ||
-      vector.getDimSize(0) != made.getShape().back() || (bias && bias != root))
-    return false;
-  // A row of the product may be seen as several dimensions, and the bias, too.
-  ArrayRef<int64_t> shape =
-      cast<ShapedType>(operand.get().getType()).getShape();
-  ArrayRef<int64_t> seen = cast<ShapedType>(read.get().getType()).getShape();
-  if (shape.size() > seen.size() || shape != seen.take_back(shape.size()) ||
-      reader.getMatchingIndexingMap(&operand).getResults() !=
-          reader.getMatchingIndexingMap(&read).getResults().take_back(
-              shape.size()))
+      vector.getDimSize(0) != made.getDimSize(featureDim) ||
+      (bias && bias != root) || !isAlongFeatures(operand, read))
     return false;
   bias = root;
   return true;
@@ -186,11 +248,17 @@ Value ProductRounder::createProduct(OpBuilder &builder, Type element) {
   auto made = cast<RankedTensorType>(product->getResult(0).getType());
   if (made.getElementType() == element)
     return product->getResult(0);
-  Value zeros = createZeros(builder, product.getLoc(), made.clone(element));
+  if (isa<ConvOp>(product)) {
+    Operation *wider = builder.clone(*product);
+    wider->getResult(0).setType(made.clone(element));
+    return wider->getResult(0);
+  }
+  Location loc = product->getLoc();
+  Value zeros = createZeros(builder, loc, made.clone(element));
   auto contraction = linalg::ContractOp::create(
-      builder, product.getLoc(), TypeRange(zeros.getType()),
+      builder, loc, TypeRange(zeros.getType()),
       ValueRange{product->getOperand(0), product->getOperand(1)},
-      ValueRange(zeros), product.getIndexingMaps());
+      ValueRange(zeros), cast<linalg::LinalgOp>(product).getIndexingMaps());
   copyBackward(product, contraction);
   return contraction->getResult(0);
 }
@@ -198,7 +266,7 @@ Value ProductRounder::createProduct(OpBuilder &builder, Type element) {
 /// The sum of the product in f32 and the bias, rounded.
 Value ProductRounder::createSum(OpBuilder &builder, Value wide) {
   auto type = cast<RankedTensorType>(wide.getType()).clone(narrowType);
-  Location loc = product.getLoc();
+  Location loc = product->getLoc();
   Value added = bias;
   if (getElementTypeOrSelf(bias.getType()) != narrowType) {
     // On its own, as the library takes it.
@@ -213,13 +281,13 @@ Value ProductRounder::createSum(OpBuilder &builder, Value wide) {
   MLIRContext *context = builder.getContext();
   int64_t rank = type.getRank();
   AffineMap all = builder.getMultiDimIdentityMap(rank);
-  AffineMap last =
-      AffineMap::get(rank, 0, all.getResults().take_back(), context);
+  AffineMap features =
+      AffineMap::get(rank, 0, all.getResult(featureDim), context);
   Value init = tensor::EmptyOp::create(builder, loc, type.getShape(),
                                        type.getElementType());
   auto sum = linalg::GenericOp::create(
       builder, loc, type, ValueRange{wide, added}, init,
-      ArrayRef<AffineMap>{all, last, all},
+      ArrayRef<AffineMap>{all, features, all},
       SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
       [&](OpBuilder &body, Location at, ValueRange elements) {
         Value wider =
@@ -260,17 +328,14 @@ void ProductRounder::replaceReads(Value narrow) {
 }
 
 bool ProductRounder::run() {
-  if (!isLibraryProduct(product) || !hasTypes() || hasPolicy(product) ||
+  if (!isOfLibrary() || !hasTypes() || hasPolicy(product) ||
       !readers.collect(product->getResult(0), product->getBlock()) ||
-      readers.reads.empty())
-    return false;
-  // What the library makes already.
-  if (readers.reads.size() == 1 &&
-      matchEpilogue(cast<linalg::GenericOp>(readers.reads[0]->getOwner())))
+      readers.reads.empty() || isMadeAlready())
     return false;
   if (!llvm::all_of(readers.reads,
                     [&](OpOperand *read) { return findRounded(*read); }) ||
-      isPlain == static_cast<bool>(bias) || !findPlace())
+      isPlain == static_cast<bool>(bias) || (isa<ConvOp>(product) && isPlain) ||
+      !findPlace())
     return false;
   OpBuilder builder(place);
   Value narrow;
@@ -292,10 +357,16 @@ struct RoundProducts : remat::impl::RoundProductsPassBase<RoundProducts> {
     func::FuncOp func = getOperation();
     if (func.isExternal() || !getTargetFacts(func).getBiases())
       return;
-    for (Block &block : func.getBody())
+    for (Block &block : func.getBody()) {
+      SmallVector<Operation *> products;
       for (linalg::LinalgOp product : getProducts(block))
+        products.push_back(product);
+      for (ConvOp conv : block.getOps<ConvOp>())
+        products.push_back(conv);
+      for (Operation *product : products)
         if (ProductRounder(product, onlySums).run())
           ++numProducts;
+    }
   }
 };
 } // namespace

@@ -172,7 +172,9 @@ def RoundProductsPass
     and one bias along its last dimension, the rounded sum becomes an operation
     of its own, which task formation puts into the kernel of the product. A bias
     in f32 that all readers round, as under autocast, is rounded on its own. No
-    bit changes.
+    bit changes. A sum of a convolution and a bias along its features is treated
+    so, too, but for targets that make `epilogues`: they carry convolutions out
+    by plans, which have no biases.
 
     Other programs round the product, add a bias, and round the sum. With
     `only-sums`, only the sum is rounded there, as the library does. These bits
