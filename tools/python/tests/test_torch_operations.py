@@ -249,6 +249,12 @@ class OperationTest(unittest.TestCase):
             x = torch.randint(-50, 50, (2, 3, 7, 8))
             self.assertTrue(torch.equal(torch.compile(run, backend="remat", dynamic=False)(x), run(x)))
 
+    def test_gradients_of_dropout_of_integers(self):
+        """They are floats."""
+        run = lambda grad, mask: torch.ops.aten.native_dropout_backward(grad, mask, 2.0)
+        given = torch.arange(12), torch.arange(12) % 3 > 0
+        self.assertTrue(torch.equal(torch.compile(run, backend="remat")(*given), run(*given)))
+
     def test_resampling(self):
         """Of one, two and three dimensions, from few to more and from more to few."""
         for shape, mode in ((2, 3, 9), "linear"), ((2, 3, 5, 9), "bilinear"), ((2, 3, 5, 9), "bicubic"), (

@@ -167,4 +167,5 @@ def _masked(l, value, dtype, mask, scale):
 
 @rule("native_dropout_backward")
 def _native_dropout_backward(l, node, grad, mask, scale):
-    return _masked(l, l.value(grad), l.dtype(grad), l.value(mask), scale)
+    dtype = l.result()[1]  # Of integers it is a float.
+    return _masked(l, l.converted(grad, dtype), dtype, l.value(mask), scale)
