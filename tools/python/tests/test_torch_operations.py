@@ -249,6 +249,17 @@ class OperationTest(unittest.TestCase):
             x = torch.randint(-50, 50, (2, 3, 7, 8))
             self.assertTrue(torch.equal(torch.compile(run, backend="remat", dynamic=False)(x), run(x)))
 
+    def test_products_of_integers(self):
+        """They have the type of their factors, whatever the scalars are."""
+        numbers = lambda *shape: torch.randint(-9, 9, shape, dtype=torch.int8)
+        for run, *given in ((lambda s, a, b: torch.addbmm(s, a, b, beta=1.5, alpha=2.9),
+                             numbers(5, 6), numbers(3, 5, 4), numbers(3, 4, 6)),
+                            (F.bilinear, numbers(2, 4), numbers(2, 5), numbers(3, 4, 5), numbers(3))):
+            torch._dynamo.reset()
+            found, expected = torch.compile(run, backend="remat", dynamic=False)(*given), run(*given)
+            self.assertEqual(found.dtype, torch.int8)
+            self.assertTrue(torch.equal(found, expected))
+
     def test_gradients_of_dropout_of_integers(self):
         """They are floats."""
         run = lambda grad, mask: torch.ops.aten.native_dropout_backward(grad, mask, 2.0)

@@ -64,7 +64,7 @@ def own_decompositions():
             return x
 
         product = expanded(a, expand1) * expanded(b, expand2) * expanded(c, expand3)
-        return product.sum(sumdim) if sumdim else product
+        return product.sum(sumdim, dtype=product.dtype) if sumdim else product
 
     def diag_embed(x, offset=0, dim1=-2, dim2=-1):
         rank = x.dim() + 1
@@ -88,6 +88,8 @@ def own_decompositions():
         return g / norm * (grad - v * along / (norm * norm)), along / norm
 
     def addbmm(start, a, b, *, beta=1, alpha=1):
+        if not (a.is_floating_point() or a.is_complex()):
+            beta, alpha = int(beta), int(alpha)
         product = alpha * (a @ b).sum(0, dtype=a.dtype)
         return product.expand(torch.broadcast_shapes(start.shape, product.shape)) if beta == 0 else \
             beta * start + product
