@@ -227,6 +227,11 @@ class LifetimeTest(unittest.TestCase):
         gc.collect()
         self.assertIsNone(reference())
 
+    def test_export(self):
+        step = rj.compile(lambda w: jnp.sum(w * w))
+        with self.assertRaisesRegex(remat.ArgumentError, "jax.export cannot keep a step .* export the function"):
+            jax.export.export(jax.jit(lambda x: step(x)))(random(4))
+
     def test_a_run_outlives_its_program(self):
         x = random(400, 400)
         expected = np.asarray(jax.grad(lambda w: jnp.sum((w @ w) ** 2))(x))
