@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Utils/Builders.h"
+
 #include "mlir/Dialect/Complex/IR/Complex.h"
 
 #include "Emit.h"
@@ -39,6 +41,9 @@ public:
     SmallVector<Value> operands = {get(), others.get()...};
     return {*context, Op::create(context->getBuilder(), context->getLoc(),
                                  value.getType(), operands)};
+  }
+  Complex applied(Value (*create)(OpBuilder &, Location, Value)) const {
+    return {*context, create(context->getBuilder(), context->getLoc(), get())};
   }
   /// A number of the type of this one.
   Complex constant(double number) const {
@@ -89,7 +94,7 @@ REMAT_COMPLEX_OPERATOR(/, complex::DivOp)
 #undef REMAT_COMPLEX_OPERATOR
 Complex operator-(const Complex &a) { return a.apply<complex::NegOp>(); }
 Complex conj(const Complex &a) { return a.apply<complex::ConjOp>(); }
-Complex log(const Complex &a) { return a.apply<complex::LogOp>(); }
+Complex log(const Complex &a) { return a.applied(createComplexLog); }
 Complex sin(const Complex &a) { return a.apply<complex::SinOp>(); }
 Complex cos(const Complex &a) { return a.apply<complex::CosOp>(); }
 
@@ -223,14 +228,16 @@ struct Abs : RealLinear<Abs, complex::AbsOp> {
 struct Angle : RealLinear<Angle, complex::AngleOp> {
   static Value pull(const Complex &a, Value g, DerivativeContext &context) {
     Expr scaled = scale(a, Expr(context, g));
-    return a.fromParts(-(a.part(1) * scaled), a.part(0) * scaled).get();
+    Complex s = direction(a);
+    return a.fromParts(-(s.part(1) * scaled), s.part(0) * scaled).get();
   }
   static Value push(const Complex &a, const Complex &t, DerivativeContext &) {
-    return scale(a, (conj(a) * t).part(1));
+    return scale(a, (conj(direction(a)) * t).part(1));
   }
+  /// The square of the magnitude may overflow.
   static Expr scale(const Complex &a, const Expr &g) {
     Expr size = a.abs();
-    return select(size == 0.0, 0.0, g / (size * size));
+    return select(size == 0.0, 0.0, g / size);
   }
 };
 

@@ -39,6 +39,8 @@ void remat::buildFunctionImport(OpPassManager &func, int64_t unrollLimit) {
   func.addPass(createImportContractionsPass());
   func.addPass(createImportConvolutionsPass());
   func.addPass(createImportGeneralizePass());
+  // Named operations have bodies now.
+  func.addPass(createImportComplexPass());
   func.addPass(createImportSlicesPass());
   func.addPass(createImportScalarsPass());
   func.addPass(createImportGathersPass());
@@ -66,6 +68,7 @@ void remat::addKeepLoops(OpPassManager &pm, const StepOptions &options) {
 
 void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createImportForeignPass());
+  pm.addPass(createImportComplexPass());
   // Before constants are folded.
   if (options.widen)
     pm.addNestedPass<func::FuncOp>(createWidenFloatsPass());

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace remat;
@@ -73,4 +74,11 @@ Value remat::createSum(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
       [](OpBuilder &nested, Location loc, ValueRange args) {
         return createScalarSum(nested, loc, args[0], args[1]);
       });
+}
+
+Value remat::createComplexLog(OpBuilder &builder, Location loc, Value number) {
+  Value size = complex::AbsOp::create(builder, loc, number);
+  return complex::CreateOp::create(
+      builder, loc, number.getType(), math::LogOp::create(builder, loc, size),
+      complex::AngleOp::create(builder, loc, number));
 }

@@ -34,6 +34,11 @@ mlir::Value createElementwise(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createSum(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value lhs, mlir::Value rhs);
 
+/// The principal logarithm of a complex scalar, of its magnitude and angle.
+/// Upstream folds that of an exponential to the exponent.
+mlir::Value createComplexLog(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value number);
+
 } // namespace remat
 
 #endif // REMAT_UTILS_BUILDERS_H

@@ -30,6 +30,19 @@ def ImportCodecsPass : Pass<"remat-import-codecs", "::mlir::ModuleOp"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def ImportComplexPass : Pass<"remat-import-complex"> {
+  let summary = "Keep folds away that change values of complex numbers";
+  let description = [{
+    Upstream folds the logarithm of an exponential to the exponent, so that the
+    imaginary part does not wrap, and (a - b) + b to a, so that nothing is
+    rounded. A `complex.log` becomes the logarithm of the magnitude and the
+    angle. A `complex.sub` becomes a sum with the negative, which is rounded
+    alike.
+  }];
+  let dependentDialects = ["::mlir::complex::ComplexDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 def ImportForeignPass : Pass<"remat-import-foreign", "::mlir::ModuleOp"> {
   let summary = "Lower StableHLO, CHLO and tm_tensor to linalg and scf";
   let description = [{
