@@ -83,9 +83,14 @@ public:
            std::string &error) override;
 
 private:
-  /// Which tensor is which operand; the result is the last one.
   enum Role { Input, Filter, Output };
   static constexpr int numTensors = 3;
+  /// By kind of convolution, which tensor is which operand; the last one is the
+  /// result.
+  static constexpr Role allRoles[REMAT_CONV_KIND_COUNT][numTensors] = {
+      {Input, Filter, Output},
+      {Output, Filter, Input},
+      {Input, Output, Filter}};
 
   void describeCopies(remat_convolution &part);
   bool isSum() const { return d.kind == REMAT_CONV_FILTER_GRADIENT; }
@@ -94,7 +99,7 @@ private:
   }
 
   remat_convolution d;
-  Role roles[numTensors];
+  const Role *roles = nullptr;
   int64_t chunks = 1;
   /// By role: a chunk's copies, where they lie in the workspace, and bytes from
   /// one chunk of the caller's tensor to the next.
@@ -246,6 +251,7 @@ bool WidenedConvolution::prepare(const remat_convolution &descriptor,
                                  int numThreads) {
   d = descriptor;
   threads = numThreads;
+  roles = allRoles[d.kind];
   for (int32_t dtype : {d.input_dtype, d.filter_dtype, d.output_dtype})
     if (computeType(dtype) != Compute::Float)
       return false;
@@ -258,20 +264,12 @@ bool WidenedConvolution::prepare(const remat_convolution &descriptor,
   double filterBytes = countBytes(d, 0);
   double room =
       std::max<double>(ConvolutionTuning::maxWidenedBytes, filterBytes);
-  while (chunks < d.batch &&
-         (d.batch % chunks != 0 ||
-          countBytes(d, double(d.batch / chunks)) - filterBytes > room))
-    ++chunks;
-  switch (d.kind) {
-  case REMAT_CONV_FORWARD:
-    std::copy_n(std::begin({Input, Filter, Output}), numTensors, roles);
-    break;
-  case REMAT_CONV_INPUT_GRADIENT:
-    std::copy_n(std::begin({Output, Filter, Input}), numTensors, roles);
-    break;
-  default:
-    std::copy_n(std::begin({Input, Output, Filter}), numTensors, roles);
-  }
+  double fitting = room / (countBytes(d, 1) - filterBytes);
+  auto samples = static_cast<int64_t>(
+      std::clamp<double>(fitting, 1, static_cast<double>(d.batch)));
+  while (d.batch % samples != 0)
+    --samples;
+  chunks = d.batch / samples;
   remat_convolution part = d;
   describeCopies(part);
   inner = prepareConvolution(part, threads);
