@@ -78,6 +78,18 @@ Value remat::createSum(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
 
 Value remat::createComplexLog(OpBuilder &builder, Location loc, Value number) {
   Value size = complex::AbsOp::create(builder, loc, number);
+  // As C has it: infinite where a part is, also if the other one is NaN.
+  auto type = cast<FloatType>(size.getType());
+  Value infinity = arith::ConstantOp::create(
+      builder, loc,
+      FloatAttr::get(type, APFloat::getInf(type.getFloatSemantics())));
+  for (Value part : {complex::ReOp::create(builder, loc, number).getResult(),
+                     complex::ImOp::create(builder, loc, number).getResult()}) {
+    Value magnitude = math::AbsFOp::create(builder, loc, part);
+    Value isInfinite = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::OEQ, magnitude, infinity);
+    size = arith::SelectOp::create(builder, loc, isInfinite, infinity, size);
+  }
   return complex::CreateOp::create(
       builder, loc, number.getType(), math::LogOp::create(builder, loc, size),
       complex::AngleOp::create(builder, loc, number));

@@ -5,9 +5,11 @@
 // CHECK-LABEL: @log_of_exp
 // CHECK-SAME: (%[[Z:.*]]: complex<f32>)
 // CHECK: %[[E:.*]] = complex.exp %[[Z]]
-// CHECK-DAG: %[[SIZE:.*]] = complex.abs %[[E]]
-// CHECK-DAG: %[[LOG:.*]] = math.log %[[SIZE]]
-// CHECK-DAG: %[[ANGLE:.*]] = complex.angle %[[E]]
+// CHECK: %[[SIZE:.*]] = complex.abs %[[E]]
+// CHECK: %[[FIRST:.*]] = arith.select %{{.*}}, %{{.*}}, %[[SIZE]]
+// CHECK: %[[SECOND:.*]] = arith.select %{{.*}}, %{{.*}}, %[[FIRST]]
+// CHECK: %[[LOG:.*]] = math.log %[[SECOND]]
+// CHECK: %[[ANGLE:.*]] = complex.angle %[[E]]
 // CHECK: complex.create %[[LOG]], %[[ANGLE]]
 func.func @log_of_exp(%z: complex<f32>) -> complex<f32> {
   %e = complex.exp %z : complex<f32>

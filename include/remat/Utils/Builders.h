@@ -34,7 +34,8 @@ mlir::Value createElementwise(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createSum(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value lhs, mlir::Value rhs);
 
-/// The principal logarithm of a complex scalar, of its magnitude and angle.
+/// The principal logarithm of a complex scalar, of its magnitude and angle. The
+/// magnitude is infinite where a part is, whatever the other one is.
 /// Upstream folds that of an exponential to the exponent.
 mlir::Value createComplexLog(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value number);

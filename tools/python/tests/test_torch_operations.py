@@ -249,6 +249,22 @@ class OperationTest(unittest.TestCase):
             x = torch.randint(-50, 50, (2, 3, 7, 8))
             self.assertTrue(torch.equal(torch.compile(run, backend="remat", dynamic=False)(x), run(x)))
 
+    def test_logarithms_of_exponentials_of_complex_numbers(self):
+        """Their imaginary parts are angles between -pi and pi, whatever those of the arguments are."""
+        z = torch.tensor([1 + 8j, -2 - 7.5j, 0.5 + 3j, complex(math.inf, math.nan)], dtype=torch.complex128)
+        for run in (lambda z: z[:3].exp().log(), lambda z: z[:3].exp().log2() + z[:3].exp().log10(),
+                    lambda z: z[0].logsumexp(0), lambda z: z.log()):
+            torch._dynamo.reset()
+            torch.testing.assert_close(torch.compile(run, backend="remat")(z), run(z), equal_nan=True)
+        self.check(lambda m, x: torch.complex(m.w, 4 * m.w.cos() + x).exp().log().imag, self.x())
+
+    def test_sums_of_booleans_at_places(self):
+        for alpha in (True, False, 0, 2):
+            run = lambda x, index, source: torch.index_add(x, 0, index, source, alpha=alpha)
+            given = torch.tensor([True, False, True, False]), torch.tensor([0, 1, 1]), torch.tensor([True, True, False])
+            torch._dynamo.reset()
+            self.assertTrue(torch.equal(torch.compile(run, backend="remat")(*given), run(*given)))
+
     def test_products_of_integers(self):
         """They have the type of their factors, whatever the scalars are."""
         numbers = lambda *shape: torch.randint(-9, 9, shape, dtype=torch.int8)

@@ -388,10 +388,11 @@ def _index_add(l, node, a, dim, index, source, alpha=1):
     base = l.value(a) if shape else l.function.reshape(l.value(a), (1,))
 
     def body(b, points, names):
-        s = Scalars(b, dtype)
+        # Booleans are added as integers.
+        s, factor = (Scalars(b, torch.int64), bool(alpha)) if dtype == torch.bool else (Scalars(b, dtype), alpha)
         out = list(points)
         out[dim] = to_place(b, names[0], index.element, base.shape[dim])
-        return out, names[1] if alpha == 1 else s.mul(names[1], s.const(alpha))
+        return out, names[1] if factor == 1 else s.mul(names[1], s.const(int(factor) if dtype == torch.bool else factor))
 
     total = _added(l, [(index, ["d%d" % dim]), (source, identity(source.rank))], source.shape, base, body)
     return l.function.reshape(total, shape)
