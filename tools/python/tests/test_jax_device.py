@@ -11,15 +11,11 @@ from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int, c_int6
 
 import remat
 from device_common import Foreign, needs_stand_in, stand_in
+from jax_common import jax, jnp, needs_jax, np
 from remat import _library as lib
 
-try:
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
+if jax is not None:
     import remat.jax
-except ImportError:
-    jax = None
 
 
 # The interface of XLA's FFI, as lib/CAPI/XlaFfi.h has it.
@@ -142,7 +138,7 @@ def function(p, b):
     return jnp.sum(jnp.tanh(p * b))
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 @needs_stand_in
 class JaxDeviceTest(unittest.TestCase):
     def setUp(self):

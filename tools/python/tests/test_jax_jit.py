@@ -9,14 +9,7 @@ import unittest
 import weakref
 
 import remat
-
-try:
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-    import remat.jax as rj
-except ImportError:
-    jax = None
+from jax_common import jax, jnp, needs_jax, np, rj
 
 DIVIDE = """#map = affine_map<(i) -> (i)>
 func.func @main(%a: tensor<2xi32>, %b: tensor<2xi32>) -> tensor<2xi32> {
@@ -44,7 +37,7 @@ def address(array):
     return array.unsafe_buffer_pointer()
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 class JitTest(unittest.TestCase):
     def setUp(self):
         self.params, self.x = {"w": random(4, 4), "b": random(4)}, random(3, 4)
@@ -147,7 +140,7 @@ class JitTest(unittest.TestCase):
                   (params, jnp.stack(reference)))
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 class CallTest(unittest.TestCase):
     """Any step, as `remat.compile` makes it."""
 
@@ -201,7 +194,7 @@ class CallTest(unittest.TestCase):
                     *a, **attributes))(*arrays))
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 class LifetimeTest(unittest.TestCase):
     def test_a_program_holds_its_step(self):
         def program():

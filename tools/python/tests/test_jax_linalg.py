@@ -6,17 +6,10 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import unittest
 
 import remat
-
-try:
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-    import remat.jax as rj
-except ImportError:
-    jax = None
+from jax_common import jax, jnp, needs_jax, np, rj
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 class LinearAlgebraTest(unittest.TestCase):
     def check(self, function, narrow=True):
         """Signs of vectors are anybody's, so functions do not depend on them."""

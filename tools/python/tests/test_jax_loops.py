@@ -7,20 +7,11 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import unittest
 
 import remat
+from jax_common import jax, jnp, needs_jax, np, random, rj
 
-try:
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-    import remat.jax as rj
+if jax is not None:
     from jax.ad_checkpoint import checkpoint_name
     from remat.jax.loops import scan_sizes
-except ImportError:
-    jax = None
-
-
-def random(*shape):
-    return np.random.default_rng(sum(shape) * 7 + len(shape)).standard_normal(shape).astype("f4")
 
 
 def recurrent(w, h, xs):
@@ -60,7 +51,7 @@ class LoopTestCase(unittest.TestCase):
         return found
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 class ScanTest(LoopTestCase):
     def test_recurrent_networks(self):
         tasks = set()
@@ -261,7 +252,7 @@ class ScanTest(LoopTestCase):
                 rj.export(loss, random(length, 4, 4), differentiate=False)
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 class CountedLoopTest(LoopTestCase):
     def test_counters_of_python(self):
         def power(x):

@@ -5,16 +5,10 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import unittest
 
-try:
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-    import remat.jax as rj
-except ImportError:
-    jax = None
+from jax_common import jax, jnp, needs_jax, np, rj
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 class KeyTest(unittest.TestCase):
     def check(self, move, count=5):
         """What `move` makes of keys are JAX's, and numbers that are drawn with them."""
@@ -67,7 +61,7 @@ class KeyTest(unittest.TestCase):
         self.check(lambda k: jax.vmap(jax.random.fold_in)(k, jnp.arange(5)))
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 class VariateTest(unittest.TestCase):
     def check(self, draw, tolerance=1e-5):
         def loss(w, key):

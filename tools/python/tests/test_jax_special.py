@@ -6,17 +6,13 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import unittest
 import warnings
 
-try:
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-    import remat.jax as rj
+from jax_common import jax, jnp, needs_jax, np, rj
+
+if jax is not None:
     from jax import lax
-except ImportError:
-    jax = None
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 class SpecialTest(unittest.TestCase):
     def check(self, function, *args, tolerance=1e-10, gradient=True):
         """Values, and the gradient with respect to the last argument, in f64."""

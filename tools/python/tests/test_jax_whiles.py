@@ -7,16 +7,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import unittest
 
 import remat
-
-from test_jax_loops import LoopTestCase, random
-
-try:
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-    import remat.jax as rj
-except ImportError:
-    jax = None
+from jax_common import jax, jnp, needs_jax, np, random, rj
+from test_jax_loops import LoopTestCase
 
 
 def until_small(w, x):
@@ -41,7 +33,7 @@ def masked(body, goes_on, state, most):
     return jax.lax.scan(step, state, None, length=most)[0]
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 class WhileTest(LoopTestCase):
     def test_results(self):
         for scale in (0.01, 1.0, 30.0):
@@ -185,7 +177,7 @@ class WhileTest(LoopTestCase):
             rj.export(lambda w, x, n: jnp.sum(prefix(w, x, n)), random(4, 4), random(4), 3)
 
 
-@unittest.skipIf(jax is None, "JAX is not installed")
+@needs_jax
 class StableHloTest(LoopTestCase):
     """Loops as JAX itself exports them."""
 
