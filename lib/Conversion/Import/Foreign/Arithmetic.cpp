@@ -338,11 +338,6 @@ static Value buildComplex(Pointwise &p) {
                                    p.args[1]);
 }
 
-template <PointwiseBody body>
-static LogicalResult lower(Operation *op, Lowering &lowering) {
-  return lowerPointwise(op, lowering, body);
-}
-
 void foreign::addArithmetic(LoweringTable &table) {
   using namespace arith;
   // By the number of operands.
@@ -357,50 +352,58 @@ void foreign::addArithmetic(LoweringTable &table) {
     addAs(name, lowering, 2);
   };
   addBinary("add",
-            lower<buildBinary<AddFOp, AddIOp, AddIOp, OrIOp, complex::AddOp>>);
+            lowerPointwise<
+                buildBinary<AddFOp, AddIOp, AddIOp, OrIOp, complex::AddOp>>);
   addBinary("subtract",
-            lower<buildBinary<SubFOp, SubIOp, SubIOp, XOrIOp, complex::SubOp>>);
+            lowerPointwise<
+                buildBinary<SubFOp, SubIOp, SubIOp, XOrIOp, complex::SubOp>>);
   addBinary("multiply",
-            lower<buildBinary<MulFOp, MulIOp, MulIOp, AndIOp, complex::MulOp>>);
-  addBinary("maximum",
-            lower<buildBinary<MaximumFOp, MaxSIOp, MaxUIOp, OrIOp, void>>);
-  addBinary("minimum",
-            lower<buildBinary<MinimumFOp, MinSIOp, MinUIOp, AndIOp, void>>);
-  addBinary("divide", lower<buildDivision>);
-  addBinary("remainder", lower<buildRemainder>);
-  addBinary("power", lower<buildPower>);
-  addBinary("atan2", lower<buildAtan2>);
-  addBinary("and", lower<buildBits<AndIOp>>);
-  addBinary("or", lower<buildBits<OrIOp>>);
-  addBinary("xor", lower<buildBits<XOrIOp>>);
-  addBinary("shift_left", lower<buildShift<ShLIOp>>);
-  addBinary("shift_right_arithmetic", lower<buildShift<ShRSIOp>>);
-  addBinary("shift_right_logical", lower<buildShift<ShRUIOp>>);
-  add("abs", lower<buildAbs>);
-  add("negate", lower<buildNegation>);
-  add("not", lower<buildNot>);
-  add("sign", lower<buildSign>);
-  add("logistic", lower<buildLogistic>);
-  add("is_finite", lower<buildIsFinite>);
-  add("real", lower<buildReal>);
-  add("imag", lower<buildImag>);
-  addBinary("complex", lower<buildComplex>);
-  add("ceil", lower<buildUnary<math::CeilOp, void>>);
-  add("floor", lower<buildUnary<math::FloorOp, void>>);
-  add("round_nearest_afz", lower<buildUnary<math::RoundOp, void>>);
-  add("round_nearest_even", lower<buildUnary<math::RoundEvenOp, void>>);
-  add("cbrt", lower<buildUnary<math::CbrtOp, void>>);
-  add("cosine", lower<buildUnary<math::CosOp, complex::CosOp>>);
-  add("sine", lower<buildUnary<math::SinOp, complex::SinOp>>);
-  add("tan", lower<buildUnary<math::TanOp, complex::TanOp>>);
-  add("tanh", lower<buildUnary<math::TanhOp, complex::TanhOp>>);
-  add("exponential", lower<buildUnary<math::ExpOp, complex::ExpOp>>);
+            lowerPointwise<
+                buildBinary<MulFOp, MulIOp, MulIOp, AndIOp, complex::MulOp>>);
+  addBinary(
+      "maximum",
+      lowerPointwise<buildBinary<MaximumFOp, MaxSIOp, MaxUIOp, OrIOp, void>>);
+  addBinary(
+      "minimum",
+      lowerPointwise<buildBinary<MinimumFOp, MinSIOp, MinUIOp, AndIOp, void>>);
+  addBinary("divide", lowerPointwise<buildDivision>);
+  addBinary("remainder", lowerPointwise<buildRemainder>);
+  addBinary("power", lowerPointwise<buildPower>);
+  addBinary("atan2", lowerPointwise<buildAtan2>);
+  addBinary("and", lowerPointwise<buildBits<AndIOp>>);
+  addBinary("or", lowerPointwise<buildBits<OrIOp>>);
+  addBinary("xor", lowerPointwise<buildBits<XOrIOp>>);
+  addBinary("shift_left", lowerPointwise<buildShift<ShLIOp>>);
+  addBinary("shift_right_arithmetic", lowerPointwise<buildShift<ShRSIOp>>);
+  addBinary("shift_right_logical", lowerPointwise<buildShift<ShRUIOp>>);
+  add("abs", lowerPointwise<buildAbs>);
+  add("negate", lowerPointwise<buildNegation>);
+  add("not", lowerPointwise<buildNot>);
+  add("sign", lowerPointwise<buildSign>);
+  add("logistic", lowerPointwise<buildLogistic>);
+  add("is_finite", lowerPointwise<buildIsFinite>);
+  add("real", lowerPointwise<buildReal>);
+  add("imag", lowerPointwise<buildImag>);
+  addBinary("complex", lowerPointwise<buildComplex>);
+  add("ceil", lowerPointwise<buildUnary<math::CeilOp, void>>);
+  add("floor", lowerPointwise<buildUnary<math::FloorOp, void>>);
+  add("round_nearest_afz", lowerPointwise<buildUnary<math::RoundOp, void>>);
+  add("round_nearest_even",
+      lowerPointwise<buildUnary<math::RoundEvenOp, void>>);
+  add("cbrt", lowerPointwise<buildUnary<math::CbrtOp, void>>);
+  add("cosine", lowerPointwise<buildUnary<math::CosOp, complex::CosOp>>);
+  add("sine", lowerPointwise<buildUnary<math::SinOp, complex::SinOp>>);
+  add("tan", lowerPointwise<buildUnary<math::TanOp, complex::TanOp>>);
+  add("tanh", lowerPointwise<buildUnary<math::TanhOp, complex::TanhOp>>);
+  add("exponential", lowerPointwise<buildUnary<math::ExpOp, complex::ExpOp>>);
   add("exponential_minus_one",
-      lower<buildUnary<math::ExpM1Op, complex::Expm1Op>>);
-  add("log", lower<buildUnary<math::LogOp, complex::LogOp>>);
-  add("log_plus_one", lower<buildUnary<math::Log1pOp, complex::Log1pOp>>);
-  add("rsqrt", lower<buildUnary<math::RsqrtOp, complex::RsqrtOp>>);
-  add("sqrt", lower<buildUnary<math::SqrtOp, complex::SqrtOp>>);
-  add("popcnt", lower<buildOfInteger<math::CtPopOp>>);
-  add("count_leading_zeros", lower<buildOfInteger<math::CountLeadingZerosOp>>);
+      lowerPointwise<buildUnary<math::ExpM1Op, complex::Expm1Op>>);
+  add("log", lowerPointwise<buildUnary<math::LogOp, complex::LogOp>>);
+  add("log_plus_one",
+      lowerPointwise<buildUnary<math::Log1pOp, complex::Log1pOp>>);
+  add("rsqrt", lowerPointwise<buildUnary<math::RsqrtOp, complex::RsqrtOp>>);
+  add("sqrt", lowerPointwise<buildUnary<math::SqrtOp, complex::SqrtOp>>);
+  add("popcnt", lowerPointwise<buildOfInteger<math::CtPopOp>>);
+  add("count_leading_zeros",
+      lowerPointwise<buildOfInteger<math::CountLeadingZerosOp>>);
 }

@@ -1,4 +1,4 @@
-//===- Conversions.cpp - comparisons, choices and conversions -------------===//
+//===- Conversions.cpp - elements of another type -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -7,238 +7,17 @@
 #include "Pointwise.h"
 
 #include "mlir/Dialect/Complex/IR/Complex.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 #include "remat/Utils/Builders.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace remat;
 using namespace remat::foreign;
 
 //===----------------------------------------------------------------------===//
-// Comparisons
-//===----------------------------------------------------------------------===//
-
-/// Integers in the order of floating-point numbers: -nan, -inf, ..., -0, 0,
-/// ..., inf, nan.
-static Value buildOrdered(Pointwise &p, Value value) {
-  unsigned width = p.getWidth();
-  Type bits = withElements(value.getType(), p.builder.getIntegerType(width));
-  Value pattern = arith::BitcastOp::create(p.builder, p.loc, bits, value);
-  Value zero = createInteger(p.builder, p.loc, bits, 0);
-  Value isNegative = p.compare(arith::CmpIPredicate::slt, pattern, zero);
-  Value flipped = p.make<arith::XOrIOp>(
-      pattern,
-      createInteger(p.builder, p.loc, bits, APInt::getSignedMaxValue(width)));
-  return p.select(isNegative, flipped, pattern);
-}
-
-static Value compareIntegers(Pointwise &p, Value a, Value b, bool isUnsigned) {
-  using Predicate = arith::CmpIPredicate;
-  StringRef direction = getEnum(p.op, "comparison_direction");
-  auto predicate = llvm::StringSwitch<std::optional<Predicate>>(direction)
-                       .Case("EQ", Predicate::eq)
-                       .Case("NE", Predicate::ne)
-                       .Case("LT", isUnsigned ? Predicate::ult : Predicate::slt)
-                       .Case("LE", isUnsigned ? Predicate::ule : Predicate::sle)
-                       .Case("GT", isUnsigned ? Predicate::ugt : Predicate::sgt)
-                       .Case("GE", isUnsigned ? Predicate::uge : Predicate::sge)
-                       .Default(std::nullopt);
-  if (!predicate) {
-    p.op->emitOpError("has an unknown comparison_direction ")
-        << getAttr(p.op, "comparison_direction");
-    return {};
-  }
-  return p.compare(*predicate, a, b);
-}
-
-static Value compareFloats(Pointwise &p, Value a, Value b) {
-  using Predicate = arith::CmpFPredicate;
-  if (getEnum(p.op, "compare_type") == "TOTALORDER")
-    return compareIntegers(p, buildOrdered(p, a), buildOrdered(p, b), false);
-  auto predicate = llvm::StringSwitch<std::optional<Predicate>>(
-                       getEnum(p.op, "comparison_direction"))
-                       .Case("EQ", Predicate::OEQ)
-                       .Case("NE", Predicate::UNE)
-                       .Case("LT", Predicate::OLT)
-                       .Case("LE", Predicate::OLE)
-                       .Case("GT", Predicate::OGT)
-                       .Case("GE", Predicate::OGE)
-                       .Default(std::nullopt);
-  if (!predicate) {
-    p.op->emitOpError("has an unknown comparison_direction ")
-        << getAttr(p.op, "comparison_direction");
-    return {};
-  }
-  return p.compare(*predicate, a, b);
-}
-
-static Value buildComparison(Pointwise &p) {
-  Value a = p.args[0], b = p.args[1];
-  if (p.isComplex()) {
-    StringRef direction = getEnum(p.op, "comparison_direction");
-    if (direction == "EQ")
-      return p.make<complex::EqualOp>(a, b);
-    if (direction == "NE")
-      return p.make<complex::NotEqualOp>(a, b);
-    return p.refuse();
-  }
-  return p.isFloat() ? compareFloats(p, a, b)
-                     : compareIntegers(p, a, b, p.isUnsigned());
-}
-
-//===----------------------------------------------------------------------===//
-// Choices
-//===----------------------------------------------------------------------===//
-
-/// An operand of rank 0 stands for a tensor of its elements.
-static Value spread(Lowering &lowering, Operation *op, Value operand,
-                    Type type) {
-  Value value = lowering.get(operand);
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor ||
-      cast<RankedTensorType>(value.getType()).getRank() == tensor.getRank())
-    return value;
-  Value scalar = lowering.getScalar(operand);
-  return createFilled(lowering.builder, op->getLoc(),
-                      cast<RankedTensorType>(tensor.clone(scalar.getType())),
-                      scalar);
-}
-
-/// Refuses an operand that has neither the shape of the result nor rank 0.
-static LogicalResult checkSpread(Operation *op, unsigned number) {
-  RankedTensorType type = getForeignType(op->getOperand(number)),
-                   result = getForeignType(op->getResult(0));
-  if (type.getRank() == 0 || type.getShape() == result.getShape())
-    return success();
-  return op->emitOpError("has an operand ")
-         << number << " of type " << type << ", expected rank 0 or the shape "
-         << "of " << result;
-}
-
-/// Refuses operands that have other elements than the result, or, if they are
-/// not `spread`, another type.
-static LogicalResult checkSame(Operation *op, Lowering &lowering,
-                               ArrayRef<unsigned> numbers, bool spread) {
-  RankedTensorType result = lowering.getTensorType(op->getResult(0));
-  for (unsigned number : numbers) {
-    RankedTensorType type = lowering.getTensorType(op->getOperand(number));
-    if (spread ? type.getElementType() != result.getElementType()
-               : type != result)
-      return op->emitOpError("has an operand ")
-             << number << " of type " << type << ", expected that of the "
-             << "result, " << result;
-  }
-  return success();
-}
-
-static LogicalResult lowerSelect(Operation *op, Lowering &lowering) {
-  if (failed(checkSame(op, lowering, {1, 2}, /*spread=*/false)) ||
-      failed(checkSpread(op, 0)))
-    return failure();
-  if (!getForeignType(op->getOperand(0)).getElementType().isInteger(1))
-    return op->emitOpError("has a condition of type ")
-           << op->getOperand(0).getType() << ", expected elements of type i1";
-  SmallVector<Value> operands = lowering.get(op->getOperands());
-  Type type = lowering.getType(op->getResult(0));
-  // A condition of rank 0 chooses between whole tensors.
-  Value condition = operands[0];
-  if (auto tensor = dyn_cast<RankedTensorType>(condition.getType());
-      tensor && tensor.getRank() != cast<RankedTensorType>(type).getRank())
-    condition = lowering.getScalar(op->getOperand(0));
-  if (isa<ComplexType>(getElementTypeOrSelf(type)) && !lowering.isScalar() &&
-      isa<RankedTensorType>(condition.getType())) {
-    Value chosen = createElementwise(
-        lowering.builder, op->getLoc(), {condition, operands[1], operands[2]},
-        cast<RankedTensorType>(type),
-        [](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-          return arith::SelectOp::create(nested, loc, args[0], args[1],
-                                         args[2]);
-        });
-    return lowering.set(op, chosen);
-  }
-  if (!isa<RankedTensorType>(condition.getType()) && !lowering.isScalar())
-    condition = spread(lowering, op, op->getOperand(0), type);
-  return lowering.set(op, arith::SelectOp::create(lowering.builder,
-                                                  op->getLoc(), condition,
-                                                  operands[1], operands[2])
-                              .getResult());
-}
-
-/// Whether an element of a bound may be nan: it is not in a constant without.
-static bool mayBeNan(Lowering &lowering, Value bound) {
-  DenseElementsAttr constant = lowering.findConstant(bound);
-  return !constant || !isa<FloatType>(constant.getElementType()) ||
-         llvm::any_of(constant.getValues<APFloat>(),
-                      [](const APFloat &number) { return number.isNaN(); });
-}
-
-/// Real parts are compared, as XLA does it. `args` are the bounds around the
-/// number.
-static Value clampComplex(OpBuilder &builder, Location loc, ValueRange args) {
-  auto isLessOrEqual = [&](Value a, Value b) {
-    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLE,
-                                 complex::ReOp::create(builder, loc, a),
-                                 complex::ReOp::create(builder, loc, b));
-  };
-  Value isBelow = isLessOrEqual(args[1], args[0]);
-  Value value =
-      arith::SelectOp::create(builder, loc, isBelow, args[0], args[1]);
-  return arith::SelectOp::create(builder, loc, isLessOrEqual(value, args[2]),
-                                 value, args[2]);
-}
-
-/// As JAX differentiates it: at a bound, the derivative is 0.
-static LogicalResult lowerClamp(Operation *op, Lowering &lowering) {
-  if (failed(checkSame(op, lowering, {1}, /*spread=*/false)) ||
-      failed(checkSame(op, lowering, {0, 2}, /*spread=*/true)) ||
-      failed(checkSpread(op, 0)) || failed(checkSpread(op, 2)))
-    return failure();
-  Type type = lowering.getType(op->getResult(0));
-  Value low = spread(lowering, op, op->getOperand(0), type);
-  Value value = lowering.get(op->getOperand(1));
-  Value high = spread(lowering, op, op->getOperand(2), type);
-  OpBuilder &builder = lowering.builder;
-  Location loc = op->getLoc();
-  Type element = getElementTypeOrSelf(type);
-  if (isa<ComplexType>(element)) {
-    SmallVector<Value> operands = {low, value, high};
-    if (lowering.isScalar())
-      return lowering.set(op, clampComplex(builder, loc, operands));
-    return lowering.set(op, createElementwise(builder, loc, operands,
-                                              cast<RankedTensorType>(type),
-                                              clampComplex));
-  }
-  auto replace = [&](bool isLow, Value bound) {
-    Value beyond;
-    if (isa<FloatType>(element)) {
-      beyond = arith::CmpFOp::create(builder, loc,
-                                     isLow ? arith::CmpFPredicate::OGT
-                                           : arith::CmpFPredicate::OLT,
-                                     bound, value);
-      // A bound that is nan is the result.
-      if (mayBeNan(lowering, op->getOperand(isLow ? 0 : 2)))
-        beyond = arith::OrIOp::create(
-            builder, loc, beyond,
-            arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
-                                  bound, bound));
-    } else {
-      bool isUnsigned = foreign::isUnsigned(op->getOperand(1));
-      using Predicate = arith::CmpIPredicate;
-      Predicate more = isUnsigned ? Predicate::ugt : Predicate::sgt,
-                less = isUnsigned ? Predicate::ult : Predicate::slt;
-      beyond = arith::CmpIOp::create(builder, loc, isLow ? more : less, bound,
-                                     value);
-    }
-    value = arith::SelectOp::create(builder, loc, beyond, bound, value);
-  };
-  replace(true, low);
-  replace(false, high);
-  return lowering.set(op, value);
-}
-
-//===----------------------------------------------------------------------===//
-// Conversions
+// Values
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -380,138 +159,6 @@ static Value buildConversion(Pointwise &p) {
 }
 
 //===----------------------------------------------------------------------===//
-// Reduced precision
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Rounds numbers, scalars or tensors, to those that fewer bits can say.
-class PrecisionReducer {
-public:
-  PrecisionReducer(OpBuilder &builder, Location loc, FloatType element,
-                   int64_t exponent, int64_t mantissa)
-      : builder(builder), loc(loc), element(element), exponent(exponent),
-        mantissa(mantissa) {
-    width = element.getWidth();
-    ownMantissa =
-        llvm::APFloat::semanticsPrecision(element.getFloatSemantics()) - 1;
-    ownExponent = width - 1 - ownMantissa;
-  }
-
-  /// Whether all numbers stay what they are.
-  bool isIdentity() const {
-    return exponent >= ownExponent && mantissa >= ownMantissa;
-  }
-  /// Whether bf16 has just these bits; its smallest numbers are as small.
-  bool isConversion() const {
-    return element.isF32() && exponent == ownExponent && mantissa == 7;
-  }
-  Value reduce(Value value);
-
-private:
-  Value reduceBits(Value value);
-  Value roundMantissa(Value bits);
-  Value limitExponent(Value bits);
-  Value pattern(Value like, const APInt &bits) {
-    return createInteger(builder, loc, like.getType(), bits);
-  }
-  Value isAbove(Value a, Value b) {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, a, b);
-  }
-
-  OpBuilder &builder;
-  Location loc;
-  FloatType element;
-  int64_t exponent, mantissa, width, ownExponent, ownMantissa;
-};
-} // namespace
-
-/// To the nearest, and of two to the even one. What becomes too long goes on in
-/// the exponent.
-Value PrecisionReducer::roundMantissa(Value bits) {
-  int64_t cut = ownMantissa - mantissa;
-  if (cut <= 0)
-    return bits;
-  APInt unit = APInt::getOneBitSet(width, cut);
-  Value last = arith::ShRUIOp::create(builder, loc, bits,
-                                      pattern(bits, APInt(width, cut)));
-  last =
-      arith::AndIOp::create(builder, loc, last, pattern(bits, APInt(width, 1)));
-  Value half = pattern(bits, unit.lshr(1) - 1);
-  bits = arith::AddIOp::create(builder, loc, bits,
-                               arith::AddIOp::create(builder, loc, last, half));
-  return arith::AndIOp::create(builder, loc, bits, pattern(bits, ~(unit - 1)));
-}
-
-/// What is too large becomes infinite, and what is too small 0.
-Value PrecisionReducer::limitExponent(Value bits) {
-  if (exponent >= ownExponent)
-    return bits;
-  APInt bias = APInt::getLowBitsSet(width, ownExponent - 1),
-        narrowBias = APInt::getLowBitsSet(width, exponent - 1),
-        all = APInt::getLowBitsSet(width, ownExponent).shl(ownMantissa);
-  Value power = arith::AndIOp::create(builder, loc, bits, pattern(bits, all));
-  Value isLarge =
-      isAbove(power, pattern(bits, (bias + narrowBias).shl(ownMantissa)));
-  Value isNormal =
-      isAbove(power, pattern(bits, (bias - narrowBias).shl(ownMantissa)));
-  Value zero = arith::AndIOp::create(builder, loc, bits,
-                                     pattern(bits, APInt::getSignMask(width)));
-  Value infinity = arith::OrIOp::create(builder, loc, zero, pattern(bits, all));
-  bits = arith::SelectOp::create(builder, loc, isLarge, infinity, bits);
-  return arith::SelectOp::create(builder, loc, isNormal, bits, zero);
-}
-
-Value PrecisionReducer::reduceBits(Value value) {
-  Type type = withElements(value.getType(), builder.getIntegerType(width));
-  Value bits = arith::BitcastOp::create(builder, loc, type, value);
-  bits = limitExponent(roundMantissa(bits));
-  Value reduced = arith::BitcastOp::create(builder, loc, value.getType(), bits);
-  // Rounding may carry out of the bits that say nan.
-  Value isNan = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
-                                      value, value);
-  return arith::SelectOp::create(builder, loc, isNan, value, reduced);
-}
-
-Value PrecisionReducer::reduce(Value value) {
-  if (!isConversion())
-    return reduceBits(value);
-  Value rounded =
-      createConverted(builder, loc, value, builder.getBF16Type(), false);
-  return createConverted(builder, loc, rounded, element, false);
-}
-
-/// A derivative is rounded as the number itself is.
-static LogicalResult lowerReducedPrecision(Operation *op, Lowering &lowering) {
-  OpBuilder &builder = lowering.builder;
-  Location loc = op->getLoc();
-  Value value = lowering.get(op->getOperand(0));
-  Type type = value.getType(), element = getElementTypeOrSelf(type);
-  int64_t exponent = getInteger(op, "exponent_bits", 0),
-          mantissa = getInteger(op, "mantissa_bits", -1);
-  if (!element.isF16() && !element.isBF16() && !element.isF32() &&
-      !element.isF64())
-    return op->emitOpError("is not supported for elements of type ") << element;
-  if (exponent < 1 || mantissa < 0)
-    return op->emitOpError("to ")
-           << exponent << " exponent and " << mantissa
-           << " mantissa bits is not supported, expected at least 1 and 0";
-  PrecisionReducer reducer(builder, loc, cast<FloatType>(element), exponent,
-                           mantissa);
-  if (reducer.isIdentity())
-    return lowering.set(op, value);
-  Value result = reducer.reduce(value);
-  if (lowering.isScalar() || reducer.isConversion())
-    return lowering.set(op, result);
-  return lowering.set(
-      op, createWithRule(builder, loc, value, result, [&](Value slope) {
-        // Bits have no derivative, which is one of second
-        // order here.
-        return createWithRule(builder, loc, slope, reducer.reduce(slope),
-                              [](Value change) { return change; });
-      }));
-}
-
-//===----------------------------------------------------------------------===//
 // Bits
 //===----------------------------------------------------------------------===//
 
@@ -606,20 +253,11 @@ static LogicalResult lowerBitcast(Operation *op, Lowering &lowering) {
   return lowering.set(op, castBits(builder, loc, made, to));
 }
 
-template <PointwiseBody body>
-static LogicalResult lower(Operation *op, Lowering &lowering) {
-  return lowerPointwise(op, lowering, body);
-}
-
 void foreign::addConversions(LoweringTable &table) {
   auto add = [&](StringRef name, OpLowering lowering, int operands) {
     table[("stablehlo." + name).str()] = {lowering, operands, 1, 0,
                                           KnownOp::Scalars};
   };
-  add("compare", lower<buildComparison>, 2);
-  add("select", lowerSelect, 3);
-  add("clamp", lowerClamp, 3);
-  add("convert", lower<buildConversion>, 1);
-  add("reduce_precision", lowerReducedPrecision, 1);
+  add("convert", lowerPointwise<buildConversion>, 1);
   add("bitcast_convert", lowerBitcast, 1);
 }

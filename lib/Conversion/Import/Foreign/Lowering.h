@@ -59,27 +59,29 @@ using LoweringTable = llvm::StringMap<KnownOp>;
 // One file for each of these, which says what its operations are.
 void addArithmetic(LoweringTable &table);
 void addAttention(LoweringTable &table);
+void addCalls(LoweringTable &table);
+void addChoices(LoweringTable &table);
+void addControlFlow(LoweringTable &table);
 void addConversions(LoweringTable &table);
-void addSpecialFunctions(LoweringTable &table);
-void addShapes(LoweringTable &table);
-void addSlices(LoweringTable &table);
-void addDots(LoweringTable &table);
 void addConvolutions(LoweringTable &table);
-void addReductions(LoweringTable &table);
-void addWindows(LoweringTable &table);
+void addDots(LoweringTable &table);
 void addEigen(LoweringTable &table);
 void addFourier(LoweringTable &table);
 void addGathers(LoweringTable &table);
-void addScatters(LoweringTable &table);
-void addSorts(LoweringTable &table);
 void addLu(LoweringTable &table);
 void addQr(LoweringTable &table);
 void addRandom(LoweringTable &table);
-void addControlFlow(LoweringTable &table);
-void addCalls(LoweringTable &table);
+void addReducedPrecision(LoweringTable &table);
+void addReductions(LoweringTable &table);
+void addScatters(LoweringTable &table);
+void addShapes(LoweringTable &table);
+void addSlices(LoweringTable &table);
+void addSorts(LoweringTable &table);
+void addSpecialFunctions(LoweringTable &table);
 void addSvd(LoweringTable &table);
 void addTmTensor(LoweringTable &table);
 void addTriangular(LoweringTable &table);
+void addWindows(LoweringTable &table);
 
 class Lowering {
 public:

@@ -24,14 +24,15 @@ using namespace remat::foreign;
 
 static LoweringTable makeTable() {
   LoweringTable table;
-  for (auto add : {addArithmetic,   addConversions, addSpecialFunctions,
-                   addShapes,       addSlices,      addDots,
-                   addConvolutions, addReductions,  addWindows,
-                   addGathers,      addScatters,    addSorts,
-                   addRandom,       addControlFlow, addCalls,
-                   addTmTensor,     addTriangular,  addAttention,
-                   addFourier,      addLu,          addQr,
-                   addEigen,        addSvd})
+  for (auto add : {addArithmetic,   addAttention,   addCalls,
+                   addChoices,      addControlFlow, addConversions,
+                   addConvolutions, addDots,        addEigen,
+                   addFourier,      addGathers,     addLu,
+                   addQr,           addRandom,      addReducedPrecision,
+                   addReductions,   addScatters,    addShapes,
+                   addSlices,       addSorts,       addSpecialFunctions,
+                   addSvd,          addTmTensor,    addTriangular,
+                   addWindows})
     add(table);
   return table;
 }

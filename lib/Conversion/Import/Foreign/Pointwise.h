@@ -54,6 +54,12 @@ using PointwiseBody = mlir::Value (*)(Pointwise &);
 llvm::LogicalResult lowerPointwise(mlir::Operation *op, Lowering &lowering,
                                    PointwiseBody body);
 
+/// The same as an entry of a `LoweringTable`.
+template <PointwiseBody body>
+llvm::LogicalResult lowerPointwise(mlir::Operation *op, Lowering &lowering) {
+  return lowerPointwise(op, lowering, body);
+}
+
 } // namespace remat::foreign
 
 #endif // REMAT_LIB_CONVERSION_IMPORT_FOREIGN_POINTWISE_H

@@ -466,11 +466,6 @@ static Value buildNextAfter(Pointwise &p) {
                   p.select(isSame, y, result));
 }
 
-template <PointwiseBody body>
-static LogicalResult lower(Operation *op, Lowering &lowering) {
-  return lowerPointwise(op, lowering, body);
-}
-
 void foreign::addSpecialFunctions(LoweringTable &table) {
   auto add = [&](StringRef name, OpLowering lowering) {
     table[("chlo." + name).str()] = {lowering, name == "next_after" ? 2 : 1, 1,
@@ -482,18 +477,18 @@ void foreign::addSpecialFunctions(LoweringTable &table) {
   add("asinh", lowerHolomorphic<math::AsinhOp, ComplexFunction::Asinh>);
   add("atan", lowerHolomorphic<math::AtanOp, ComplexFunction::Atan>);
   add("atanh", lowerHolomorphic<math::AtanhOp, ComplexFunction::Atanh>);
-  add("conj", lower<buildConjugate>);
+  add("conj", lowerPointwise<buildConjugate>);
   add("cosh", lowerHolomorphic<math::CoshOp, ComplexFunction::Cosh>);
   add("digamma", lowerDigamma);
-  add("erf", lower<buildUnary<math::ErfOp>>);
+  add("erf", lowerPointwise<buildUnary<math::ErfOp>>);
   add("erf_inv", lowerInverseErf);
-  add("erfc", lower<buildUnary<math::ErfcOp>>);
-  add("is_inf", lower<buildIsInfinite<0>>);
-  add("is_neg_inf", lower<buildIsInfinite<-1>>);
-  add("is_pos_inf", lower<buildIsInfinite<1>>);
+  add("erfc", lowerPointwise<buildUnary<math::ErfcOp>>);
+  add("is_inf", lowerPointwise<buildIsInfinite<0>>);
+  add("is_neg_inf", lowerPointwise<buildIsInfinite<-1>>);
+  add("is_pos_inf", lowerPointwise<buildIsInfinite<1>>);
   add("lgamma", lowerLogGamma);
-  add("next_after", lower<buildNextAfter>);
+  add("next_after", lowerPointwise<buildNextAfter>);
   add("sinh", lowerHolomorphic<math::SinhOp, ComplexFunction::Sinh>);
-  add("square", lower<buildSquare>);
-  add("tan", lower<buildUnary<math::TanOp, complex::TanOp>>);
+  add("square", lowerPointwise<buildSquare>);
+  add("tan", lowerPointwise<buildUnary<math::TanOp, complex::TanOp>>);
 }
