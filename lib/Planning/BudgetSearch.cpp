@@ -48,7 +48,7 @@ static bool isFaster(const PackedPlan &a, const PackedPlan &b) {
 
 const PackedPlan *BudgetSearch::getBest() const {
   const PackedPlan *best = nullptr;
-  for (const PackedPlan &plan : fitting)
+  for (const PackedPlan &plan : fittingPlans)
     if (!best || plan.time < best->time)
       best = &plan;
   return best;
@@ -88,7 +88,7 @@ bool BudgetSearch::mayBecomeFaster(const Outlook &plan, bool thorough) const {
     hope = std::min(hopedShare * double(plan.time - plan.baseCost),
                     double(plan.time - plan.lowerBound));
   int64_t known = timeOfList.value_or(std::numeric_limits<int64_t>::max());
-  if (!fitting.empty())
+  if (!fittingPlans.empty())
     known = std::min(known, getBest()->time);
   return double(plan.time) - hope < double(known);
 }
@@ -106,7 +106,7 @@ public:
   bool isOver() const { return over; }
   void end() { over = true; }
   /// The last plan that fits.
-  const Outlook &getFit() const { return fit; }
+  const Outlook &getLastFit() const { return lastFit; }
   /// Plans so far that led to a smaller request.
   unsigned getRound() const { return round; }
   int64_t getSmallestArena() const { return smallestArena; }
@@ -129,10 +129,10 @@ private:
   int64_t smallestArena = std::numeric_limits<int64_t>::max();
   /// What was asked for last that did not fit, that has no plan, and that fits;
   /// 0 if there is none.
-  int64_t tooMuch = 0, impossible = 0, fitting = 0;
+  int64_t tooMuch = 0, impossible = 0, enough = 0;
   unsigned numBack = 0;
   bool over = false;
-  Outlook fit;
+  Outlook lastFit;
 };
 
 bool BudgetSearch::Descent::goOnAfterNone(bool hasBest) {
@@ -145,11 +145,11 @@ bool BudgetSearch::Descent::goOnAfterNone(bool hasBest) {
 
 bool BudgetSearch::Descent::goOnAfterFit(const Outlook &plan,
                                          bool isGoodEnough) {
-  fit = plan;
+  lastFit = plan;
   if (!thorough && round >= 2 && numBack < maxBack) {
     ++numBack;
-    fitting = asked;
-    asked = halfBack(fitting);
+    enough = asked;
+    asked = halfBack(enough);
     return true;
   }
   if (thorough || isGoodEnough)
@@ -161,9 +161,9 @@ bool BudgetSearch::Descent::goOnAfterFit(const Outlook &plan,
 void BudgetSearch::Descent::goOnAfterMisfit(int64_t peak, int64_t arena) {
   smallestArena = std::min(smallestArena, arena);
   tooMuch = std::min(asked, peak);
-  if (fitting != 0 && !thorough) {
+  if (enough != 0 && !thorough) {
     thorough = numBack++ >= maxBack;
-    asked = thorough ? fitting : halfBack(fitting);
+    asked = thorough ? enough : halfBack(enough);
     return;
   }
   int64_t step = (arena - budget) * (1 << std::min(round, 8u));
@@ -185,7 +185,7 @@ llvm::Error BudgetSearch::advance(unsigned way, Descent &descent,
     if (!solution && descent.getRound() != 0 &&
         solution.errorIsA<InfeasibleBudgetError>()) {
       llvm::consumeError(solution.takeError());
-      if (descent.goOnAfterNone(!fitting.empty()))
+      if (descent.goOnAfterNone(!fittingPlans.empty()))
         continue;
       descent.end();
       return llvm::make_error<InfeasibleBudgetError>(
@@ -215,9 +215,9 @@ llvm::Error BudgetSearch::advance(unsigned way, Descent &descent,
         descent.end();
       continue;
     }
-    if (fitting.empty() || packed->time < getBest()->time)
+    if (fittingPlans.empty() || packed->time < getBest()->time)
       roundsToBest = descent.getRound();
-    fitting.push_back(std::move(*packed));
+    fittingPlans.push_back(std::move(*packed));
     if (effort != Effort::Brief)
       askedToFit[way] = descent.getAsked();
     if (effort == Effort::Brief || client.isOver() ||
@@ -228,8 +228,8 @@ llvm::Error BudgetSearch::advance(unsigned way, Descent &descent,
 }
 
 /// A descent of its own, whose first request is of `first` bytes.
-llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, int64_t first,
-                              Effort effort) {
+llvm::Error BudgetSearch::descend(unsigned way, int64_t budget, int64_t first,
+                                  Effort effort) {
   Descent descent(budget, first, /*thorough=*/effort == Effort::Full);
   return advance(way, descent, effort);
 }
@@ -237,7 +237,7 @@ llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, int64_t first,
 /// Collects plans that fit. Succeeds if there are any, or if only an error of
 /// the planner says that there are none.
 llvm::Error BudgetSearch::search(int64_t budget, Effort effort) {
-  fitting.clear();
+  fittingPlans.clear();
   roundsToBest = 0;
   std::vector<std::pair<unsigned, Descent>> waiting;
   for (unsigned way = 0; way < client.getNumWays(); ++way) {
@@ -245,22 +245,22 @@ llvm::Error BudgetSearch::search(int64_t budget, Effort effort) {
                     /*thorough=*/effort == Effort::Full);
     llvm::Error error = advance(way, descent, effort);
     // The last way of counting speaks of the problem as it was given.
-    if (error && isLast(way) && fitting.empty() &&
+    if (error && isLast(way) && fittingPlans.empty() &&
         (effort == Effort::Full || !error.isA<InfeasibleBudgetError>()))
       return error;
     llvm::consumeError(std::move(error));
     if (!descent.isOver())
       waiting.emplace_back(way, descent);
     // The count was close to what packing made of it; another is hardly closer.
-    if (!fitting.empty() && (roundsToBest == 0 || client.isOver()))
+    if (!fittingPlans.empty() && (roundsToBest == 0 || client.isOver()))
       break;
   }
   llvm::stable_sort(waiting, [](const auto &a, const auto &b) {
-    return a.second.getFit().time < b.second.getFit().time;
+    return a.second.getLastFit().time < b.second.getLastFit().time;
   });
   for (auto &[way, descent] : waiting)
     if (!client.isOver() &&
-        mayBecomeFaster(descent.getFit(), /*thorough=*/false))
+        mayBecomeFaster(descent.getLastFit(), /*thorough=*/false))
       llvm::consumeError(advance(way, descent, effort));
   return llvm::Error::success();
 }
@@ -301,15 +301,15 @@ llvm::Expected<PackedPlan> BudgetSearch::planSoon(int64_t budget) {
 }
 
 PackedPlan BudgetSearch::improve(int64_t budget, PackedPlan best) {
-  fitting.clear();
-  fitting.push_back(std::move(best));
+  fittingPlans.clear();
+  fittingPlans.push_back(std::move(best));
   for (unsigned way = 0; way < client.getNumWays() && !client.isOver(); ++way) {
     // Half of the way back from what fits to what is too much: closer each
     // time.
     int64_t first = budget + client.getBytesElsewhere(way);
     if (askedToFit[way])
       first = (first + std::min(first, *askedToFit[way])) / 2;
-    llvm::consumeError(fit(way, budget, first, Effort::Full));
+    llvm::consumeError(descend(way, budget, first, Effort::Full));
   }
   return *getBest();
 }
@@ -333,7 +333,7 @@ llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget,
   if (error)
     return std::move(error);
   // What has a smaller arena than all of the list does not count.
-  std::vector<PackedPlan> found = std::move(fitting);
+  std::vector<PackedPlan> found = std::move(fittingPlans);
   llvm::stable_sort(found, isFaster);
   std::optional<PackedPlan> best;
   size_t prefix = leastPrefix;
@@ -417,7 +417,7 @@ llvm::Error BudgetSearch::addToList(const Plan &plan, bool thorough) {
 }
 
 llvm::Error BudgetSearch::extendList() {
-  fitting.clear();
+  fittingPlans.clear();
   switch (part) {
   case Part::Smallest:
     for (unsigned way = 0; way < client.getNumWays(); ++way) {
@@ -485,11 +485,11 @@ llvm::Error BudgetSearch::addSearches() {
   int64_t step = std::max<int64_t>(arena / parts[searchStep], 1);
   if (llvm::Error error = search(arena - step, Effort::Brief))
     return error;
-  if (fitting.empty())
+  if (fittingPlans.empty())
     ++searchStep;
   else
     ++numSearches;
-  llvm::append_range(list, fitting);
+  llvm::append_range(list, fittingPlans);
   if (searchStep == std::size(parts) || numSearches == maxSearches)
     part = Part::Thorough;
   return llvm::Error::success();

@@ -11,6 +11,14 @@
 
 namespace remat::planning {
 
+/// How many roots the exhaustive search can tell apart: a set of them is the
+/// bits of a word.
+inline constexpr size_t exactRootLimit = 32;
+
+/// The roots (values that are no views) that are in memory at some times and
+/// not at others, so that their places are a part of a state of the search.
+std::vector<ValueId> trackedRoots(const Graph &graph);
+
 /// Whether the graph has few enough ops and values for the exhaustive search.
 bool isSmall(const Graph &graph);
 

@@ -8,11 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Planning/Problem.h"
+#include "ProblemMessages.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/Twine.h"
 
 #include <array>
 #include <utility>
@@ -120,9 +119,9 @@ namespace {
 /// The largest sum of bytes; of costs for less than 64 ops.
 constexpr int64_t sumLimit = int64_t(1) << 55;
 
-class Checker {
+class Checker : ProblemMessages {
 public:
-  explicit Checker(const Problem &problem) : problem(problem) {}
+  explicit Checker(const Problem &problem) : ProblemMessages(problem) {}
 
   Error run() {
     if (Error error = checkLimits())
@@ -139,14 +138,6 @@ public:
   }
 
 private:
-  Error fail(const Twine &message) const {
-    return createStringError(inconvertibleErrorCode(), message);
-  }
-  std::string value(ValueId id) const {
-    return "value '" + problem.values[id].name + "'";
-  }
-  std::string op(OpId id) const { return "op '" + problem.ops[id].name + "'"; }
-
   Error checkLimits() const {
     if (problem.ops.size() >= noOp || problem.values.size() >= noValue)
       return fail("too many ops or values for 32-bit ids");
@@ -391,7 +382,6 @@ private:
     return Error::success();
   }
 
-  const Problem &problem;
   /// Of all ops, absorbed or not, packs and unpacks.
   int64_t costs = 0;
 };

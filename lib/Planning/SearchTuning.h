@@ -345,7 +345,8 @@ struct StageDpTuning {
   static constexpr size_t mostRuns = 8;
 };
 
-/// The search over all plans (Exact.cpp). `exactOpLimit` is in Algorithms.h.
+/// The search over all plans (ExactSearch.cpp). `exactOpLimit` is in
+/// Algorithms.h.
 struct ExactTuning {
   /// States, at most. Bounds the memory, at about 150 bytes for each.
   static constexpr size_t stateLimit = 2000000;

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As in Exact.cpp, having more is never worse than having less: an action drops
-// only what has to go for it, in all ways that keep as much as fits. What is
-// read later, is not there and cannot be made of what is there without them,
+// As in ExactSearch.cpp, having more is never worse than having less: an action
+// drops only what has to go for it, in all ways that keep as much as fits. What
+// is read later, is not there and cannot be made of what is there without them,
 // are ops that run again in any case: the cost of those is the estimate of what
 // is left.
 //

@@ -9,21 +9,21 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ProblemMessages.h"
 #include "Regions.h"
 #include "SimulateInto.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Twine.h"
 
 using namespace llvm;
 
 namespace remat::planning {
 
 namespace {
-class Verifier {
+class Verifier : ProblemMessages {
 public:
   Verifier(const Graph &graph, const Plan &plan, const Simulation &simulation)
-      : graph(graph), problem(graph.problem), actions(plan.actions),
+      : ProblemMessages(graph.problem), graph(graph), actions(plan.actions),
         simulation(simulation) {}
 
   Error run() {
@@ -39,14 +39,6 @@ public:
   }
 
 private:
-  Error fail(const Twine &message) const {
-    return createStringError(inconvertibleErrorCode(), message);
-  }
-  std::string value(ValueId id) const {
-    return "value '" + problem.values[id].name + "'";
-  }
-  std::string op(OpId id) const { return "op '" + problem.ops[id].name + "'"; }
-
   /// Every op runs, for the first time in a legal order; some run only once.
   Error verifyRuns() const {
     std::vector<unsigned> runs(graph.numOps(), 0);
@@ -197,7 +189,6 @@ private:
   }
 
   const Graph &graph;
-  const Problem &problem;
   ArrayRef<Action> actions;
   const Simulation &simulation;
 };

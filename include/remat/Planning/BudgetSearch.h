@@ -139,7 +139,8 @@ private:
   };
   bool mayBecomeFaster(const Outlook &plan, bool thorough) const;
   llvm::Error advance(unsigned way, Descent &descent, Effort effort);
-  llvm::Error fit(unsigned way, int64_t budget, int64_t first, Effort effort);
+  llvm::Error descend(unsigned way, int64_t budget, int64_t first,
+                      Effort effort);
   llvm::Error search(int64_t budget, Effort effort);
   const PackedPlan *getBest() const;
 
@@ -163,7 +164,7 @@ private:
   double smallBudgetRatio;
   /// The plans that fit the budget of the current search, and how many in the
   /// way of the fastest did not fit before it.
-  std::vector<PackedPlan> fitting;
+  std::vector<PackedPlan> fittingPlans;
   unsigned roundsToBest = 0;
   /// The time of the fastest plan of the list that fits, where all of the list
   /// is made before the search.
