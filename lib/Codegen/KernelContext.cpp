@@ -79,6 +79,42 @@ Type remat::codegen::getStorageType(Type elementType) {
              : elementType;
 }
 
+MemRefType remat::codegen::getFlatType(MemRefType type) {
+  return MemRefType::get({type.getNumElements()},
+                         getStorageType(type.getElementType()));
+}
+
+LogicalResult KernelContext::addConstant(OpBuilder &builder, Operation *module,
+                                         StringRef kernelName,
+                                         memref::GetGlobalOp get) {
+  auto old = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      get, get.getNameAttr());
+  auto elements =
+      old ? dyn_cast_or_null<DenseElementsAttr>(old.getInitialValueAttr())
+          : DenseElementsAttr();
+  if (!elements)
+    return get.emitOpError("refers to a constant without elements");
+  std::string symbol = (kernelName + "_" + get.getName()).str();
+  MemRefType type = getFlatType(get.getType());
+  if (!SymbolTable::lookupSymbolIn(module, symbol)) {
+    auto flat =
+        RankedTensorType::get(type.getShape(), old.getType().getElementType());
+    elements = elements.reshape(flat);
+    if (type.getElementType() != flat.getElementType())
+      elements = elements.mapValues(type.getElementType(), [&](const APInt &x) {
+        return x.zext(type.getElementType().getIntOrFloatBitWidth());
+      });
+    OpBuilder atBegin = OpBuilder::atBlockBegin(&module->getRegion(0).front());
+    memref::GlobalOp::create(atBegin, get.getLoc(), symbol,
+                             atBegin.getStringAttr("private"), type, elements,
+                             /*constant=*/true,
+                             atBegin.getI64IntegerAttr(bufferAlignment));
+  }
+  buffers[get.getResult()] =
+      memref::GetGlobalOp::create(builder, get.getLoc(), type, symbol);
+  return success();
+}
+
 Value KernelContext::load(OpBuilder &builder, Location loc, Value root,
                           Type elementType, Value index) const {
   Value value =

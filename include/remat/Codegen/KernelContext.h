@@ -13,12 +13,17 @@
 #define REMAT_CODEGEN_KERNELCONTEXT_H
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/IRMapping.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <string>
+
+namespace mlir::memref {
+class GetGlobalOp;
+} // namespace mlir::memref
 
 namespace remat::codegen {
 
@@ -38,6 +43,7 @@ private:
 /// void (status, check, index, bound). It keeps the first failure.
 constexpr llvm::StringLiteral failFunctionName = "remat_kernel_fail";
 
+/// What the emitters of one kernel's loops have in common.
 struct KernelContext {
   /// For each root of the bufferized kernel its one-dimensional buffer. An i1
   /// is kept as i8 in memory.
@@ -50,9 +56,12 @@ struct KernelContext {
   /// Where stack buffers go.
   mlir::Block *entry;
 
+  /// Element `index` of the buffer of `root`, as a value of `elementType`.
   mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value root, mlir::Type elementType,
                    mlir::Value index) const;
+  /// Makes `value` element `index` of the buffer of `root`, in the type in
+  /// which that keeps it.
   void store(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
              mlir::Value root, mlir::Value index) const;
 
@@ -61,6 +70,15 @@ struct KernelContext {
   /// the op's result, null for ops that stay. Fails with a diagnostic at loads
   /// of buffers without a static layout.
   mlir::FailureOr<mlir::Value> lowerOp(mlir::Operation *op) const;
+
+  /// Makes the constant that `get` refers to a flat global of `module`, if that
+  /// does not have it yet, and refers to it where `builder` is. Its symbol
+  /// begins with `kernelName`. Fails with a diagnostic at a global without
+  /// elements.
+  llvm::LogicalResult addConstant(mlir::OpBuilder &builder,
+                                  mlir::Operation *module,
+                                  llvm::StringRef kernelName,
+                                  mlir::memref::GetGlobalOp get);
 
 private:
   void emitFailure(mlir::OpBuilder &builder, mlir::Location loc,
@@ -78,14 +96,20 @@ mlir::Value emitLinear(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value emitConstant(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Type type, mlir::Attribute value);
 
+/// The zero of a type of numbers, complex ones included.
 mlir::Value emitZero(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Type type);
 
+/// A constant of type index.
 mlir::Value emitIndex(mlir::OpBuilder &builder, mlir::Location loc,
                       int64_t value);
 
 /// The type by which `elementType` is kept in memory.
 mlir::Type getStorageType(mlir::Type elementType);
+
+/// The flat form of a buffer: one dimension, with the elements as they are kept
+/// in memory.
+mlir::MemRefType getFlatType(mlir::MemRefType type);
 
 } // namespace remat::codegen
 

@@ -85,7 +85,6 @@ public:
 
 private:
   void createFunction();
-  LogicalResult addGlobal(memref::GetGlobalOp get);
   LogicalResult collectSteps();
   LogicalResult addScatter(ScatterOp scatter, Step &step);
   LogicalResult collectAccesses(Step &step);
@@ -108,11 +107,6 @@ private:
 };
 
 } // namespace
-
-static MemRefType getFlatType(MemRefType type) {
-  return MemRefType::get({type.getNumElements()},
-                         getStorageType(type.getElementType()));
-}
 
 void KernelEmitter::createFunction() {
   result.workspaceBytes = assignWorkspace(kernel.function, result.workspace);
@@ -144,36 +138,6 @@ void KernelEmitter::createFunction() {
   end = last[1];
   context.status = last[2];
   builder.setInsertionPointToStart(context.entry);
-}
-
-/// A constant of the kernel's module becomes a flat global beside the function.
-LogicalResult KernelEmitter::addGlobal(memref::GetGlobalOp get) {
-  auto old = kernel.module->lookupSymbol<memref::GlobalOp>(get.getName());
-  auto elements =
-      old ? dyn_cast_or_null<DenseElementsAttr>(old.getInitialValueAttr())
-          : DenseElementsAttr();
-  if (!elements)
-    return get.emitOpError("refers to a constant without elements");
-  std::string symbol = (name + "_" + get.getName()).str();
-  MemRefType type = getFlatType(get.getType());
-  if (!module.lookupSymbol(symbol)) {
-    auto flat =
-        RankedTensorType::get(type.getShape(), old.getType().getElementType());
-    elements = elements.reshape(flat);
-    if (type.getElementType() != flat.getElementType())
-      elements = elements.mapValues(type.getElementType(), [&](const APInt &x) {
-        return x.zext(type.getElementType().getIntOrFloatBitWidth());
-      });
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(module.getBody());
-    memref::GlobalOp::create(builder, get.getLoc(), symbol,
-                             builder.getStringAttr("private"), type, elements,
-                             /*constant=*/true,
-                             builder.getI64IntegerAttr(bufferAlignment));
-  }
-  context.buffers[get.getResult()] =
-      memref::GetGlobalOp::create(builder, get.getLoc(), type, symbol);
-  return success();
 }
 
 LogicalResult KernelEmitter::collectAccesses(Step &step) {
@@ -251,7 +215,7 @@ LogicalResult KernelEmitter::collectSteps() {
     if (isa<memref::AllocOp, memref::DeallocOp, ViewLikeOpInterface>(op))
       continue;
     if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
-      if (failed(addGlobal(get)))
+      if (failed(context.addConstant(builder, module, name, get)))
         return failure();
       continue;
     }
@@ -312,7 +276,7 @@ LogicalResult KernelEmitter::emitScalar(Operation *op) {
 LogicalResult KernelEmitter::emitRows() {
   for (Operation &op : kernel.function.getBody().front().without_terminator())
     if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
-      if (failed(addGlobal(get)))
+      if (failed(context.addConstant(builder, module, name, get)))
         return failure();
     } else if (op.getNumRegions() == 0 && op.getNumResults() == 1 &&
                !isa<MemRefType>(op.getResult(0).getType())) {

@@ -69,7 +69,6 @@ private:
   void joinSquares();
   void joinTails();
   void addPartials(Step &step);
-  LogicalResult addGlobal(LaunchBuilder &launch, memref::GetGlobalOp get);
   LogicalResult emitScalars(LaunchBuilder &launch, Operation *before);
   LogicalResult
   addLaunch(Operation *before, int64_t blocks, int64_t threads,
@@ -209,36 +208,6 @@ LogicalResult KernelEmitter::analyze() {
   return success();
 }
 
-/// A constant of the kernel's module becomes a flat global beside the function.
-LogicalResult KernelEmitter::addGlobal(LaunchBuilder &launch,
-                                       memref::GetGlobalOp get) {
-  auto old = kernel.module->lookupSymbol<memref::GlobalOp>(get.getName());
-  auto elements =
-      old ? dyn_cast_or_null<DenseElementsAttr>(old.getInitialValueAttr())
-          : DenseElementsAttr();
-  if (!elements)
-    return get.emitOpError("refers to a constant without elements");
-  std::string symbol = name + "_" + get.getName().str();
-  MemRefType type = getFlatType(get.getType());
-  if (!module.lookupSymbol(symbol)) {
-    auto flat =
-        RankedTensorType::get(type.getShape(), old.getType().getElementType());
-    elements = elements.reshape(flat);
-    if (type.getElementType() != flat.getElementType())
-      elements = elements.mapValues(type.getElementType(), [&](const APInt &x) {
-        return x.zext(type.getElementType().getIntOrFloatBitWidth());
-      });
-    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    memref::GlobalOp::create(builder, get.getLoc(), symbol,
-                             builder.getStringAttr("private"), type, elements,
-                             /*constant=*/true,
-                             builder.getI64IntegerAttr(bufferAlignment));
-  }
-  launch.context.buffers[get.getResult()] =
-      memref::GetGlobalOp::create(launch.builder, get.getLoc(), type, symbol);
-  return success();
-}
-
 /// The scalars that the kernel computes before `before`, in each launch anew.
 LogicalResult KernelEmitter::emitScalars(LaunchBuilder &launch,
                                          Operation *before) {
@@ -246,7 +215,7 @@ LogicalResult KernelEmitter::emitScalars(LaunchBuilder &launch,
     if (before && !op.isBeforeInBlock(before))
       break;
     if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
-      if (failed(addGlobal(launch, get)))
+      if (failed(launch.context.addConstant(launch.builder, module, name, get)))
         return failure();
       continue;
     }

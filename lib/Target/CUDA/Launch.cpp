@@ -23,11 +23,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-MemRefType remat::cuda::getFlatType(MemRefType type) {
-  return MemRefType::get({type.getNumElements()},
-                         getStorageType(type.getElementType()));
-}
-
 unsigned KernelBuffers::addScratch(Value root, int64_t elements, Type type) {
   MemRefType flat = MemRefType::get({elements}, getStorageType(type));
   scratch.push_back({root, flat, workspaceBytes});

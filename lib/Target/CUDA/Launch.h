@@ -114,9 +114,6 @@ mlir::Value openLoop(mlir::OpBuilder &builder, mlir::Location loc,
 void openIf(mlir::OpBuilder &builder, mlir::Location loc,
             mlir::Value condition);
 
-/// The flat form of a buffer: one dimension, an i1 as a byte.
-mlir::MemRefType getFlatType(mlir::MemRefType type);
-
 } // namespace remat::cuda
 
 #endif // REMAT_LIB_TARGET_CUDA_LAUNCH_H
