@@ -263,6 +263,15 @@ static Cluster sumsOfFactor(linalg::LinalgOp contraction, BlockInfo &info,
   return {};
 }
 
+DenseMap<Operation *, const Cluster *>
+remat::mapClusters(ArrayRef<Cluster> clusters) {
+  DenseMap<Operation *, const Cluster *> clusterOf;
+  for (const Cluster &cluster : clusters)
+    for (Operation *op : cluster)
+      clusterOf[op] = &cluster;
+  return clusterOf;
+}
+
 SmallVector<Cluster> remat::formClusters(Block &body) {
   SmallVector<Cluster> clusters;
   DenseMap<Operation *, unsigned> clusterOf;

@@ -23,6 +23,10 @@ using Cluster = llvm::SmallVector<mlir::Operation *>;
 /// operations of a cluster together.
 llvm::SmallVector<Cluster> formClusters(mlir::Block &body);
 
+/// The cluster of each operation that is in one. Points into `clusters`.
+llvm::DenseMap<mlir::Operation *, const Cluster *>
+mapClusters(llvm::ArrayRef<Cluster> clusters);
+
 } // namespace remat
 
 #endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_CLUSTERS_H

@@ -249,10 +249,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
     clusters = formClusters(operations);
   // Later, so that these are in no cluster, whose task may come too late.
   materializeCallOperands(func);
-  DenseMap<Operation *, const Cluster *> clusterOf;
-  for (const Cluster &cluster : clusters)
-    for (Operation *op : cluster)
-      clusterOf[op] = &cluster;
+  DenseMap<Operation *, const Cluster *> clusterOf = mapClusters(clusters);
   for (Operation &op : func.getBody().front().without_terminator()) {
     if (const Cluster *cluster = clusterOf.lookup(&op)) {
       if (&op == cluster->back())

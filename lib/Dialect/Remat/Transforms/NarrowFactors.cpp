@@ -63,22 +63,11 @@ static bool mayBeNarrow(OpOperand &operand, Type narrow) {
 }
 
 static bool collectReads(Value value, Type narrow,
-                         SmallVector<Operation *> &views,
                          SmallVectorImpl<NarrowRead> &reads) {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user)) {
-      views.push_back(user);
-      if (!collectReads(user->getResult(0), narrow, views, reads))
-        return false;
-      views.pop_back();
-    } else if (mayBeNarrow(use, narrow)) {
-      reads.push_back({&use, views});
-    } else {
-      return false;
-    }
-  }
-  return true;
+  return walkReads(value, [&](OpOperand &use, ArrayRef<Operation *> views) {
+    reads.push_back({&use, llvm::to_vector(views)});
+    return mayBeNarrow(use, narrow);
+  });
 }
 
 /// What `op` makes before it widens it.
@@ -169,9 +158,8 @@ bool remat::narrowFactors(Block &body) {
       continue;
     Type type = widening.getIn().getType();
     SmallVector<NarrowRead> reads;
-    SmallVector<Operation *> views;
     if (!(type.isBF16() || type.isF16()) ||
-        !collectReads(op.getResult(0), type, views, reads) || reads.empty())
+        !collectReads(op.getResult(0), type, reads) || reads.empty())
       continue;
     Value narrow = createNarrow(builder, op, widening);
     for (NarrowRead &read : reads) {

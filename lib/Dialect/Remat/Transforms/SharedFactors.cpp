@@ -194,17 +194,12 @@ struct Factor {
 class FactorSpreader {
 public:
   FactorSpreader(Block &body, ArrayRef<Cluster> clusters)
-      : body(body), info(body) {
-    for (const Cluster &cluster : clusters)
-      for (Operation *op : cluster)
-        clusterOf[op] = &cluster;
-  }
+      : body(body), info(body), clusterOf(mapClusters(clusters)) {}
   bool run();
 
 private:
   const Cluster *findReader(Operation *maker, OpOperand &use);
-  bool collectReads(Value value, SmallVector<Operation *> &views,
-                    Factor &factor);
+  bool collectReads(Factor &factor);
   std::optional<Factor> match(Operation *maker);
   bool isKeptNoLonger(Value source, ArrayRef<Factor> factors);
   bool fitsAsParts(Value source, int64_t part) const;
@@ -243,24 +238,16 @@ const Cluster *FactorSpreader::findReader(Operation *maker, OpOperand &use) {
   return makers.lookup(user);
 }
 
-/// Finds all that reads `value` or a view of it; false if anything does that
+/// Finds all that reads the factor or a view of it; false if anything does that
 /// may not.
-bool FactorSpreader::collectReads(Value value, SmallVector<Operation *> &views,
-                                  Factor &factor) {
-  for (OpOperand &use : value.getUses()) {
-    if (isViewOp(use.getOwner())) {
-      views.push_back(use.getOwner());
-      if (!collectReads(use.getOwner()->getResult(0), views, factor))
-        return false;
-      views.pop_back();
-      continue;
-    }
-    const Cluster *cluster = findReader(factor.maker, use);
-    if (!cluster)
-      return false;
-    factor.reads.push_back({&use, views, cluster});
-  }
-  return true;
+bool FactorSpreader::collectReads(Factor &factor) {
+  return walkReads(factor.maker->getResult(0),
+                   [&](OpOperand &use, ArrayRef<Operation *> views) {
+                     const Cluster *cluster = findReader(factor.maker, use);
+                     factor.reads.push_back(
+                         {&use, llvm::to_vector(views), cluster});
+                     return cluster != nullptr;
+                   });
 }
 
 /// The factor that `maker` makes, which may be one of rows in a cluster.
@@ -279,8 +266,7 @@ std::optional<Factor> FactorSpreader::match(Operation *maker) {
   if (own && !isOfBlocks && !isOfSlices)
     return std::nullopt;
   Factor factor{maker, {}};
-  SmallVector<Operation *> views;
-  if (!collectReads(maker->getResult(0), views, factor) || factor.reads.empty())
+  if (!collectReads(factor) || factor.reads.empty())
     return std::nullopt;
   return factor;
 }

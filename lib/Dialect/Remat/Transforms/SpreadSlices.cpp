@@ -38,16 +38,12 @@ struct Part {
 class SliceSpreader {
 public:
   SliceSpreader(Block &body, ArrayRef<Cluster> clusters)
-      : body(body), info(body) {
-    for (const Cluster &cluster : clusters)
-      for (Operation *op : cluster)
-        clusterOf[op] = &cluster;
-  }
+      : body(body), info(body), clusterOf(mapClusters(clusters)) {}
   bool run();
 
 private:
   bool mayRead(Operation *reader);
-  bool collectReads(Value value, SmallVector<Operation *> &views, Part &part);
+  bool collectReads(Part &part);
   bool collectParts(Value whole, SmallVectorImpl<Part> &parts);
   void spread(Part &part);
 
@@ -71,24 +67,14 @@ bool SliceSpreader::mayRead(Operation *reader) {
   });
 }
 
-/// Finds all that reads `value`, a slice or a view of it; false if anything
-/// does that may not.
-bool SliceSpreader::collectReads(Value value, SmallVector<Operation *> &views,
-                                 Part &part) {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (isViewOp(user)) {
-      views.push_back(user);
-      if (!collectReads(user->getResult(0), views, part))
-        return false;
-      views.pop_back();
-      continue;
-    }
-    if (!mayRead(user))
-      return false;
-    part.reads.push_back({&use, views});
-  }
-  return true;
+/// Finds all that reads the slice or a view of it; false if anything does that
+/// may not.
+bool SliceSpreader::collectReads(Part &part) {
+  return walkReads(part.slice.getResult(),
+                   [&](OpOperand &use, ArrayRef<Operation *> views) {
+                     part.reads.push_back({&use, llvm::to_vector(views)});
+                     return mayRead(use.getOwner());
+                   });
 }
 
 /// Whether the slices are one behind the other along one dimension of `type`,
@@ -147,8 +133,7 @@ bool SliceSpreader::collectParts(Value whole, SmallVectorImpl<Part> &parts) {
       return false;
     Part &part = parts.emplace_back();
     part.slice = slice;
-    SmallVector<Operation *> views;
-    if (!collectReads(slice.getResult(), views, part))
+    if (!collectReads(part))
       return false;
     DenseSet<Operation *> readers;
     for (const SliceRead &read : part.reads)

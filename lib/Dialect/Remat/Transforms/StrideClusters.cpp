@@ -153,6 +153,31 @@ bool remat::isReadBy(Value value, Operation *reader) {
   return isOnly;
 }
 
+/// `views` are those between the value that was asked for and `value`.
+static bool
+walkReads(Value value, SmallVector<Operation *> &views,
+          function_ref<bool(OpOperand &, ArrayRef<Operation *>)> visit) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (!isViewOp(user)) {
+      if (!visit(use, views))
+        return false;
+      continue;
+    }
+    views.push_back(user);
+    if (!walkReads(user->getResult(0), views, visit))
+      return false;
+    views.pop_back();
+  }
+  return true;
+}
+
+bool remat::walkReads(
+    Value value, function_ref<bool(OpOperand &, ArrayRef<Operation *>)> visit) {
+  SmallVector<Operation *> views;
+  return ::walkReads(value, views, visit);
+}
+
 static bool isElementwise(linalg::GenericOp op, BlockInfo &info) {
   return op.getNumReductionLoops() == 0 && op->getNumResults() == 1 &&
          info.isEligible(op);

@@ -23,6 +23,13 @@ bool mayShareKernel(
 /// Whether `reader` is all that reads `value` and views of it.
 bool isReadBy(mlir::Value value, mlir::Operation *reader);
 
+/// Calls `visit` for the uses of `value` and of views of it that are no views,
+/// with the views between them and `value`. False, at once, if `visit` is.
+bool walkReads(mlir::Value value,
+               llvm::function_ref<bool(mlir::OpOperand &use,
+                                       llvm::ArrayRef<mlir::Operation *> views)>
+                   visit);
+
 /// Concatenates what the operands of a concatenation are views of, and makes a
 /// view of the whole, so that what makes the parts knows where they go.
 void reshapeConcatenations(mlir::func::FuncOp function);
