@@ -27,6 +27,7 @@
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/NamedFunctions.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -108,9 +109,7 @@ FailureOr<func::FuncOp> Expander::enter(Operation *user, StringRef name) {
 }
 
 LogicalResult Expander::inlineCalls(Operation *root) {
-  SmallVector<func::CallOp> calls;
-  root->walk([&](func::CallOp call) { calls.push_back(call); });
-  for (func::CallOp call : calls) {
+  for (func::CallOp call : collectOps<func::CallOp>(root)) {
     FailureOr<func::FuncOp> callee = enter(call, call.getCallee());
     if (failed(callee) || failed(expand(*callee)))
       return failure();

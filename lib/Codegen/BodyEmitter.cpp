@@ -6,6 +6,8 @@
 
 #include "remat/Codegen/BodyEmitter.h"
 
+#include "remat/Utils/CollectOps.h"
+
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -92,9 +94,7 @@ LogicalResult BodyEmitter::emit(OpBuilder &builder, unsigned depth) {
       continue;
     }
     Operation *clone = builder.clone(op, mapping);
-    SmallVector<Operation *> nested;
-    clone->walk([&](Operation *inner) { nested.push_back(inner); });
-    for (Operation *inner : nested) {
+    for (Operation *inner : collectOps<Operation *>(clone)) {
       if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
         OpBuilder::InsertionGuard guard(builder);
         builder.setInsertionPoint(inner);

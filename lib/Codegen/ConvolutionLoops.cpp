@@ -15,6 +15,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/CollectOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -270,8 +271,6 @@ void Expander::run() {
 
 void remat::codegen::expandConvolutions(Operation *root) {
   IRRewriter rewriter(root->getContext());
-  SmallVector<ConvOp> convolutions;
-  root->walk([&](ConvOp op) { convolutions.push_back(op); });
-  for (ConvOp op : convolutions)
+  for (ConvOp op : collectOps<ConvOp>(root))
     Expander(op, rewriter).run();
 }

@@ -8,6 +8,7 @@
 #include "remat/Codegen/LoopNest.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/CollectOps.h"
 
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -118,9 +119,7 @@ void addDestinations(func::FuncOp kernel) {
 
 /// A result that was computed in its destination needs no copy into it.
 LogicalResult eraseSelfCopies(func::FuncOp kernel) {
-  SmallVector<memref::CopyOp> copies;
-  kernel.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
-  for (memref::CopyOp copy : copies) {
+  for (memref::CopyOp copy : collectOps<memref::CopyOp>(kernel)) {
     FailureOr<BufferView> source = resolveView(copy.getSource());
     FailureOr<BufferView> target = resolveView(copy.getTarget());
     if (failed(source) || failed(target))

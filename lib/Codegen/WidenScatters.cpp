@@ -13,6 +13,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/ScatterWindows.h"
 #include "remat/Utils/Structured.h"
 
@@ -50,9 +51,7 @@ static void widen(ScatterOp op, FloatType update) {
 }
 
 void remat::codegen::widenScatters(func::FuncOp kernel) {
-  SmallVector<ScatterOp> scatters;
-  kernel.walk([&](ScatterOp op) { scatters.push_back(op); });
-  for (ScatterOp op : scatters) {
+  for (ScatterOp op : collectOps<ScatterOp>(kernel)) {
     Type update =
         op.getBody().front().getTerminator()->getOperands().back().getType();
     if (update == getElementTypeOrSelf(op.getInit().getType()))

@@ -13,6 +13,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 
 namespace remat {
 #define GEN_PASS_DEF_CHECKMUTATIONPASS
@@ -72,8 +73,7 @@ static Value findLast(ArrayRef<OverwrittenOp> writes) {
 
 /// Makes the backward computation read what `remat.overwritten`s say.
 static void readAsWritten(func::FuncOp function) {
-  SmallVector<OverwrittenOp> writes;
-  function.walk([&](OverwrittenOp op) { writes.push_back(op); });
+  SmallVector<OverwrittenOp> writes = collectOps<OverwrittenOp>(function);
   if (writes.empty())
     return;
   SmallVector<Value> last;

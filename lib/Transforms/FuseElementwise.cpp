@@ -18,6 +18,7 @@
 #include "remat/Transforms/FuseElementwise.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/SimplifyGeneric.h"
 #include "remat/Utils/Structured.h"
 #include "remat/Utils/Tags.h"
@@ -312,8 +313,8 @@ linalg::GenericOp Fuser::fuseOne(linalg::GenericOp consumer) {
 }
 
 unsigned Fuser::run() {
-  SmallVector<linalg::GenericOp> consumers;
-  function.walk([&](linalg::GenericOp op) { consumers.push_back(op); });
+  SmallVector<linalg::GenericOp> consumers =
+      collectOps<linalg::GenericOp>(function);
   unsigned numFused = 0;
   for (linalg::GenericOp consumer : consumers) {
     consumer = simplifyGeneric(rewriter, consumer);

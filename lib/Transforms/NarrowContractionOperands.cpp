@@ -15,6 +15,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -170,9 +171,8 @@ struct MatchFactors
     : public remat::impl::NarrowContractionOperandsPassBase<MatchFactors> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<linalg::ContractOp> contractions;
-    getOperation().walk(
-        [&](linalg::ContractOp op) { contractions.push_back(op); });
+    SmallVector<linalg::ContractOp> contractions =
+        collectOps<linalg::ContractOp>(getOperation());
     // Where a library makes epilogues, it multiplies narrow factors faster.
     bool hoists = getTargetFacts(getOperation()).getEpilogues();
     for (linalg::ContractOp op : contractions)

@@ -17,6 +17,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -320,8 +321,7 @@ void SumMaker::run() {
 }
 
 unsigned remat::sumOneHots(func::FuncOp function) {
-  SmallVector<linalg::GenericOp> sums;
-  function.walk([&](linalg::GenericOp op) { sums.push_back(op); });
+  SmallVector<linalg::GenericOp> sums = collectOps<linalg::GenericOp>(function);
   unsigned count = 0;
   for (linalg::GenericOp op : sums)
     if (std::optional<OneHotRows> rows = match(op)) {

@@ -8,6 +8,7 @@
 
 #include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -133,8 +134,8 @@ Value PartBody::getNumber() {
 /// of what a part has.
 void PartBody::shiftIndices(Operation *op, linalg::LinalgOp clone,
                             unsigned loop) {
-  SmallVector<tensor::ExtractOp> extracts;
-  clone->walk([&](tensor::ExtractOp extract) { extracts.push_back(extract); });
+  SmallVector<tensor::ExtractOp> extracts =
+      collectOps<tensor::ExtractOp>(clone);
   SmallPtrSet<OpOperand *, 4> local;
   unsigned next = 0;
   op->walk([&](tensor::ExtractOp extract) {

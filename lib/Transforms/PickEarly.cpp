@@ -16,6 +16,7 @@
 #include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -259,9 +260,7 @@ static bool pickEarly(linalg::GenericOp op) {
 namespace {
 struct PickEarlyPass : public remat::impl::PickEarlyPassBase<PickEarlyPass> {
   void runOnOperation() override {
-    SmallVector<linalg::GenericOp> ops;
-    getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
-    for (linalg::GenericOp op : ops)
+    for (linalg::GenericOp op : collectOps<linalg::GenericOp>(getOperation()))
       numPicked += pickEarly(op);
   }
 };

@@ -15,6 +15,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,9 +69,7 @@ namespace {
 struct ScatterIntoSums
     : public remat::impl::ScatterIntoSumsPassBase<ScatterIntoSums> {
   void runOnOperation() override {
-    SmallVector<ScatterOp> scatters;
-    getOperation().walk([&](ScatterOp op) { scatters.push_back(op); });
-    for (ScatterOp scatter : scatters)
+    for (ScatterOp scatter : collectOps<ScatterOp>(getOperation()))
       while (linalg::GenericOp sum = findSum(scatter)) {
         rewrite(scatter, sum);
         ++numRewritten;

@@ -16,6 +16,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -124,9 +125,7 @@ namespace {
 struct OneHotScatters
     : public remat::impl::ScatterToOneHotPassBase<OneHotScatters> {
   void runOnOperation() override {
-    SmallVector<ScatterOp> scatters;
-    getOperation().walk([&](ScatterOp op) { scatters.push_back(op); });
-    for (ScatterOp op : scatters)
+    for (ScatterOp op : collectOps<ScatterOp>(getOperation()))
       if (std::optional<OneHot> oneHot = match(op)) {
         rewrite(op, *oneHot);
         ++numRewritten;

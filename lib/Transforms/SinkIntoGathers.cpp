@@ -17,6 +17,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -209,8 +210,8 @@ static bool pickNarrow(tensor::ExtractOp extract) {
 namespace {
 struct FuseGathers : public remat::impl::SinkIntoGathersPassBase<FuseGathers> {
   void runOnOperation() override {
-    SmallVector<linalg::GenericOp> ops;
-    getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
+    SmallVector<linalg::GenericOp> ops =
+        collectOps<linalg::GenericOp>(getOperation());
     // From the end, so that a chain ends up where its last result is read.
     for (linalg::GenericOp op : llvm::reverse(ops)) {
       std::optional<SmallVector<unsigned>> loops = matchElementwise(op);

@@ -13,6 +13,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Intervals.h"
 
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -228,15 +229,12 @@ struct ImportConcats
   void runOnOperation() override {
     BackwardMarkListener marks;
     IRRewriter rewriter(&getContext(), &marks);
-    SmallVector<linalg::GenericOp> generics;
-    getOperation().walk(
-        [&](linalg::GenericOp generic) { generics.push_back(generic); });
-    for (linalg::GenericOp generic : generics) {
+    for (linalg::GenericOp generic :
+         collectOps<linalg::GenericOp>(getOperation())) {
       if (convertConcatenation(rewriter, generic))
         continue;
       // Post-order: inner conditionals first.
-      SmallVector<scf::IfOp> choices;
-      generic.walk([&](scf::IfOp choice) { choices.push_back(choice); });
+      SmallVector<scf::IfOp> choices = collectOps<scf::IfOp>(generic);
       for (scf::IfOp choice : choices)
         flattenConditional(rewriter, choice);
     }

@@ -13,6 +13,7 @@
 
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
 namespace remat {
@@ -65,13 +66,10 @@ struct ImportContractions
   void runOnOperation() override {
     BackwardMarkListener marks;
     IRRewriter rewriter(&getContext(), &marks);
-    SmallVector<linalg::LinalgOp> ops;
-    getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
-    for (linalg::LinalgOp op : ops)
+    for (linalg::LinalgOp op : collectOps<linalg::LinalgOp>(getOperation()))
       convertContraction(rewriter, op);
-    SmallVector<linalg::ContractOp> contractions;
-    getOperation().walk(
-        [&](linalg::ContractOp op) { contractions.push_back(op); });
+    SmallVector<linalg::ContractOp> contractions =
+        collectOps<linalg::ContractOp>(getOperation());
     for (linalg::ContractOp contraction : contractions)
       import::foldTransposesIntoContraction(rewriter, contraction);
   }

@@ -18,6 +18,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
 namespace remat {
@@ -382,9 +383,7 @@ struct ImportConvolutions
   void runOnOperation() override {
     BackwardMarkListener marks;
     IRRewriter rewriter(&getContext(), &marks);
-    SmallVector<linalg::LinalgOp> ops;
-    getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
-    for (linalg::LinalgOp op : ops)
+    for (linalg::LinalgOp op : collectOps<linalg::LinalgOp>(getOperation()))
       convertConvolution(rewriter, op);
   }
 };

@@ -16,6 +16,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Interfaces/KernelOpInterface.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/SimplifyGeneric.h"
 
 namespace remat {
@@ -64,10 +65,8 @@ struct ImportGeneralize
       if (succeeded(results))
         rewriter.replaceOp(op, *results);
     }
-    SmallVector<linalg::GenericOp> generics;
-    getOperation().walk(
-        [&](linalg::GenericOp generic) { generics.push_back(generic); });
-    for (linalg::GenericOp generic : generics) {
+    for (linalg::GenericOp generic :
+         collectOps<linalg::GenericOp>(getOperation())) {
       marks.beginRewrite(generic);
       FailureOr<linalg::GenericOp> whole =
           import::writeWholeResults(rewriter, generic);

@@ -19,6 +19,7 @@
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/SimplifyGeneric.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -296,10 +297,8 @@ struct ImportScalars
       converter.convert(op);
     // What read constant tensors reads scalar constants now.
     IRRewriter rewriter(&getContext());
-    SmallVector<linalg::GenericOp> generics;
-    getOperation().walk(
-        [&](linalg::GenericOp generic) { generics.push_back(generic); });
-    for (linalg::GenericOp generic : generics)
+    for (linalg::GenericOp generic :
+         collectOps<linalg::GenericOp>(getOperation()))
       simplifyGeneric(rewriter, generic);
   }
 };

@@ -16,6 +16,7 @@
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -514,9 +515,7 @@ namespace {
 struct ImportScatters
     : public remat::impl::ImportScattersPassBase<ImportScatters> {
   void runOnOperation() override {
-    SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    for (scf::ForOp loop : loops)
+    for (scf::ForOp loop : collectOps<scf::ForOp>(getOperation()))
       if (std::optional<ScatterLoop> found = match(loop)) {
         BackwardMarkListener marks;
         marks.beginRewrite(found->insert);

@@ -13,6 +13,7 @@
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/SimplifyGeneric.h"
 #include "remat/Utils/Structured.h"
 
@@ -64,9 +65,8 @@ struct ImportUnitDims
   void runOnOperation() override {
     BackwardMarkListener marks;
     IRRewriter rewriter(&getContext(), &marks);
-    SmallVector<linalg::GenericOp> generics;
-    getOperation().walk(
-        [&](linalg::GenericOp generic) { generics.push_back(generic); });
+    SmallVector<linalg::GenericOp> generics =
+        collectOps<linalg::GenericOp>(getOperation());
     linalg::ControlDropUnitDims options;
     options.controlFn = [](Operation *op) {
       return getLoopsToDrop(cast<linalg::GenericOp>(op));

@@ -17,6 +17,8 @@
 
 #include "NarrowQuotients.h"
 
+#include "remat/Utils/CollectOps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -132,9 +134,8 @@ static void rewrite(vector::FromElementsOp op,
 }
 
 void remat::cuda::multiplyNarrowQuotients(gpu::GPUFuncOp function) {
-  SmallVector<vector::FromElementsOp> vectors;
-  function.walk([&](vector::FromElementsOp op) { vectors.push_back(op); });
-  for (vector::FromElementsOp op : vectors)
+  for (vector::FromElementsOp op :
+       remat::collectOps<vector::FromElementsOp>(function))
     if (std::optional<NarrowQuotients> quotients = match(op))
       rewrite(op, *quotients);
 }

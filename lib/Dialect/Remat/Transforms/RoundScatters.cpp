@@ -11,6 +11,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/ScatterWindows.h"
 #include "remat/Utils/Structured.h"
 #include "remat/Utils/Tags.h"
@@ -142,9 +143,7 @@ namespace {
 struct RoundScatters
     : public remat::impl::RoundScattersPassBase<RoundScatters> {
   void runOnOperation() override {
-    SmallVector<ScatterOp> scatters;
-    getOperation().walk([&](ScatterOp op) { scatters.push_back(op); });
-    for (ScatterOp scatter : scatters) {
+    for (ScatterOp scatter : collectOps<ScatterOp>(getOperation())) {
       for (unsigned number = 0; number < scatter.getInputs().size(); ++number)
         narrowInput(scatter, number);
       if (Type type = findRoundedType(scatter); type && canRoundSums(scatter))
