@@ -8,6 +8,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Views.h"
+#include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -356,6 +357,29 @@ bool BatchRows::isFree(Value value, unsigned dim) const {
                       });
 }
 
+/// What is related to rows that the body of `op` reads, and no operand has. The
+/// first of these reads says which loop they are of.
+std::optional<RowDims> BatchRows::relateBody(linalg::LinalgOp op) const {
+  for (auto extract : collectOps<tensor::ExtractOp>(op)) {
+    std::optional<unsigned> dim = getDim(extract.getTensor());
+    if (!dim)
+      continue;
+    auto index = extract.getIndices()[*dim].getDefiningOp<linalg::IndexOp>();
+    if (!index || index->getBlock() != op.getBlock())
+      return std::nullopt;
+    std::optional<RowDims> related;
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      auto place = findLoop(op.getMatchingIndexingMap(&init), index.getDim());
+      if (succeeded(place) && *place)
+        related = relateRows(op, {/*isResult=*/true,
+                                  op.getTiedOpResult(&init).getResultNumber(),
+                                  **place});
+    }
+    return related;
+  }
+  return std::nullopt;
+}
+
 /// Finds out where `op` has rows, if it has any.
 LogicalResult BatchRows::add(Operation *op) {
   SetVector<Value> read = getReadValues(op);
@@ -395,27 +419,8 @@ LogicalResult BatchRows::add(Operation *op) {
       return mixes();
   }
   auto structured = dyn_cast<linalg::LinalgOp>(op);
-  if (!related && structured) {
-    // Rows that the body alone reads.
-    WalkResult walk = op->walk([&](tensor::ExtractOp extract) {
-      std::optional<unsigned> dim = getDim(extract.getTensor());
-      if (!dim)
-        return WalkResult::advance();
-      auto index = extract.getIndices()[*dim].getDefiningOp<linalg::IndexOp>();
-      if (!index || index->getBlock() != structured.getBlock())
-        return WalkResult::interrupt();
-      for (auto [number, init] : llvm::enumerate(structured.getDpsInits())) {
-        auto place = findLoop(structured.getMatchingIndexingMap(
-                                  structured.getDpsInitOperand(number)),
-                              index.getDim());
-        if (succeeded(place) && *place)
-          related = relateRows(
-              op, {/*isResult=*/true, static_cast<unsigned>(number), **place});
-      }
-      return WalkResult::interrupt();
-    });
-    (void)walk;
-  }
+  if (!related && structured)
+    related = relateBody(structured);
   if (!related || !isMemoryEffectFree(op) ||
       (structured && !readsRowsOf(structured, *related->loop)) ||
       (!structured && op->getNumRegions() != 0 &&

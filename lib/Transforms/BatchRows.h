@@ -84,6 +84,7 @@ public:
 
 private:
   llvm::LogicalResult add(mlir::Operation *op);
+  std::optional<RowDims> relateBody(mlir::linalg::LinalgOp op) const;
   bool readsRowsOf(mlir::linalg::LinalgOp op, unsigned loop) const;
 
   mlir::func::FuncOp function;

@@ -73,9 +73,9 @@ static void chooseVector(ScatterPlan &plan, unsigned loop) {
   plan.width = width;
 }
 
-FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
-  ScatterPlan plan;
-  plan.op = op;
+/// Finds out where the result and the inputs are in their buffers.
+static LogicalResult resolveOperands(ScatterPlan &plan) {
+  ScatterOp op = plan.op;
   FailureOr<BufferView> view = resolveView(op.getInit());
   if (failed(view))
     return failure();
@@ -93,6 +93,24 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
     access.nonlinear =
         flattenMap(map, inputView->strides, access.coefficients, access.offset);
   }
+  return success();
+}
+
+/// Divides the dimension that no loop owns, so that there are enough threads.
+static void divideRange(ScatterPlan &plan) {
+  int64_t size = plan.result.shape[plan.rangeDim];
+  plan.rangeSize = std::max<int64_t>(
+      llvm::divideCeil(multiplyCounts(size, plan.threads), wantedThreads), 1);
+  plan.rangeSize = std::min(plan.rangeSize, size);
+  plan.ranges = llvm::divideCeil(size, plan.rangeSize);
+  plan.threads = multiplyCounts(plan.threads, plan.ranges);
+}
+
+FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
+  ScatterPlan plan;
+  plan.op = op;
+  if (failed(resolveOperands(plan)))
+    return failure();
   if (auto inits = op->getAttrOfType<ArrayAttr>(RematDialect::initsAttrName))
     plan.init = dyn_cast<TypedAttr>(inits[0]);
   auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
@@ -149,16 +167,8 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
     plan.rangeDim = -1;
   plan.list = planLists(plan);
   assert((plan.list || !plan.sums) && "columns of rows are listed together");
-  if (plan.list)
-    return plan;
-  if (plan.rangeDim >= 0) {
-    int64_t size = plan.result.shape[plan.rangeDim];
-    plan.rangeSize = std::max<int64_t>(
-        llvm::divideCeil(multiplyCounts(size, plan.threads), wantedThreads), 1);
-    plan.rangeSize = std::min(plan.rangeSize, size);
-    plan.ranges = llvm::divideCeil(size, plan.rangeSize);
-    plan.threads = multiplyCounts(plan.threads, plan.ranges);
-  }
+  if (!plan.list && plan.rangeDim >= 0)
+    divideRange(plan);
   return plan;
 }
 

@@ -110,6 +110,7 @@ private:
                  ArrayRef<unsigned> kept);
   llvm::Expected<GraphOp> makeAdvance();
   llvm::Error shortenForward();
+  void cloneNeeded(Block &from, Block &to, IRMapping &mapping);
   llvm::Expected<GraphOp> makeReverseBody();
 
   LoopPair pair;
@@ -289,6 +290,32 @@ llvm::Error PairRewriter::shortenForward() {
   return llvm::Error::success();
 }
 
+/// Clones what is needed of `from`, the body of the forward loop, to the
+/// beginning of `to`, whose tasks get numbers behind those of `from`.
+void PairRewriter::cloneNeeded(Block &from, Block &to, IRMapping &mapping) {
+  int64_t numTasks = 0;
+  OpBuilder builder(&to, to.begin());
+  for (Operation &op : from.without_terminator()) {
+    if (auto task = dyn_cast<TaskOp>(op))
+      numTasks = std::max<int64_t>(numTasks, task.getId() + 1);
+    if (!needed.ofStacks.ops.contains(&op))
+      continue;
+    // That this is made again is what was asked.
+    Operation *clone = builder.clone(op, mapping);
+    if (auto task = dyn_cast<TaskOp>(clone)) {
+      task.removePoliciesAttr();
+      task.removePolicyLevelAttr();
+    }
+  }
+  for (Operation *op = &*builder.getInsertionPoint(); op;
+       op = op->getNextNode())
+    if (auto task = dyn_cast<TaskOp>(op)) {
+      task.setId(task.getId() + numTasks);
+      // It names tasks by their old numbers.
+      task->removeAttr(absorptionsAttrName);
+    }
+}
+
 /// The body of the reverse loop, which makes for itself what was stacked.
 /// Arguments: what is carried; its invariants and those of the forward loop
 /// that it needs; the states; its slices but the stacks, those of the forward
@@ -342,28 +369,7 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
     Value theirs = needed.getKept(number);
     mapping.map(theirs, block.addArgument(theirs.getType(), theirs.getLoc()));
   }
-  // Tasks of both bodies have numbers of their own.
-  int64_t numTasks = 0;
-  OpBuilder builder(&block, block.begin());
-  for (Operation &op : other.without_terminator()) {
-    if (auto task = dyn_cast<TaskOp>(op))
-      numTasks = std::max<int64_t>(numTasks, task.getId() + 1);
-    if (!needed.ofStacks.ops.contains(&op))
-      continue;
-    // That this is made again is what was asked.
-    Operation *clone = builder.clone(op, mapping);
-    if (auto task = dyn_cast<TaskOp>(clone)) {
-      task.removePoliciesAttr();
-      task.removePolicyLevelAttr();
-    }
-  }
-  for (Operation *op = &*builder.getInsertionPoint(); op;
-       op = op->getNextNode())
-    if (auto task = dyn_cast<TaskOp>(op)) {
-      task.setId(task.getId() + numTasks);
-      // It names tasks by their old numbers.
-      task->removeAttr(absorptionsAttrName);
-    }
+  cloneNeeded(other, block, mapping);
   for (auto [stack, value] : llvm::zip(pair.stacks, needed.stacked))
     block.getArgument(firstSlice + stack.slice)
         .replaceAllUsesWith(mapping.lookup(value));
