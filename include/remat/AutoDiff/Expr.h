@@ -59,6 +59,7 @@ public:
   /// The same for the formula that this expression is part of.
   Expr primal(mlir::Value other) const { return forward(*context, other); }
 
+  /// The value, which is asked for now if it has not been.
   mlir::Value get() const {
     if (pending) {
       value = context->primal(value);
@@ -85,6 +86,7 @@ public:
     return {*context, builder.createOrFold<Op>(context->getLoc(), operands)};
   }
 
+  /// A condition, element by element.
   Expr compare(mlir::arith::CmpFPredicate predicate, const Expr &other) const {
     mlir::Value lhs = get(), rhs = other.get();
     return {*context, mlir::arith::CmpFOp::create(context->getBuilder(),
@@ -98,6 +100,7 @@ private:
   mutable bool pending = false;
 };
 
+// Arithmetic, element by element. A number is a constant of the other's type.
 #define REMAT_EXPR_OPERATOR(symbol, Op)                                        \
   inline Expr operator symbol(const Expr &a, const Expr &b) {                  \
     return a.apply<Op>(b);                                                     \
@@ -116,6 +119,7 @@ REMAT_EXPR_OPERATOR(/, mlir::arith::DivFOp)
 
 inline Expr operator-(const Expr &a) { return a.apply<mlir::arith::NegFOp>(); }
 
+// Conditions, element by element; with NaN, they are false.
 #define REMAT_EXPR_COMPARISON(symbol, predicate)                               \
   inline Expr operator symbol(const Expr &a, const Expr &b) {                  \
     return a.compare(mlir::arith::CmpFPredicate::predicate, b);                \
@@ -129,6 +133,7 @@ REMAT_EXPR_COMPARISON(>, OGT)
 REMAT_EXPR_COMPARISON(>=, OGE)
 #undef REMAT_EXPR_COMPARISON
 
+// Functions of one argument, element by element.
 #define REMAT_EXPR_FUNCTION(name, Op)                                          \
   inline Expr name(const Expr &a) { return a.apply<Op>(); }
 REMAT_EXPR_FUNCTION(exp, mlir::math::ExpOp)
@@ -141,6 +146,7 @@ REMAT_EXPR_FUNCTION(rsqrt, mlir::math::RsqrtOp)
 REMAT_EXPR_FUNCTION(trunc, mlir::math::TruncOp)
 #undef REMAT_EXPR_FUNCTION
 
+/// `a` to the power of `b`.
 inline Expr pow(const Expr &a, const Expr &b) {
   return a.apply<mlir::math::PowFOp>(b);
 }
@@ -152,6 +158,7 @@ inline Expr copysign(const Expr &a, const Expr &b) {
 inline Expr both(const Expr &a, const Expr &b) {
   return a.apply<mlir::arith::AndIOp>(b);
 }
+/// `a` where `condition` is true, `b` elsewhere.
 inline Expr select(const Expr &condition, const Expr &a, const Expr &b) {
   return condition.apply<mlir::arith::SelectOp>(a, b);
 }

@@ -19,6 +19,9 @@
 
 namespace remat::codegen {
 
+/// Emits one body into the loops around it, whose depth counts from 0 outside
+/// of all of them. The caller defines what it knows, calls `prepare` once, and
+/// `emit` for each depth, from the outside in.
 class BodyEmitter {
 public:
   BodyEmitter(mlir::Block &body, const KernelContext &kernel)
@@ -39,8 +42,7 @@ public:
   }
   /// `op` is emitted by the caller.
   void skip(mlir::Operation *op) { skipped.insert(op); }
-  /// The yielded value `number` is needed by the caller although its op is
-  /// skipped or not.
+  /// The caller needs `value`, whether or not an op that is emitted does.
   void require(mlir::Value value) { required.push_back(value); }
 
   /// Finds out what to emit where. `maxDepth` is the depth of the innermost
@@ -53,6 +55,7 @@ public:
   mlir::Value lookup(mlir::Value value) {
     return mapping.lookupOrDefault(value);
   }
+  /// Lets `to` stand for `from` from now on.
   void map(mlir::Value from, mlir::Value to) { mapping.map(from, to); }
 
 private:

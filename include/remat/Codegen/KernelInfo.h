@@ -18,6 +18,7 @@
 
 namespace remat::codegen {
 
+/// What one run of a kernel takes.
 struct KernelInfo {
   /// What carries the kernel out, or null for generated code.
   LibraryCallRef call;

@@ -56,6 +56,7 @@ struct Access {
   bool isRead = true;
 };
 
+/// One loop of a nest, over the indices 0 to `size` - 1.
 struct Loop {
   int64_t size;
   bool isReduction;
@@ -67,9 +68,12 @@ struct Loop {
   mlir::Value index = {};
   /// If not null, the loop's bounds: both, or an end below `size` alone.
   mlir::Value begin = {}, end = {};
+  /// Whether the loop's index is given, so that there is no loop to emit.
   bool isOpen() const { return static_cast<bool>(index); }
 };
 
+/// The loops of a structured op, outermost first, with what its body reads and
+/// writes at each of their points.
 struct LoopNest {
   mlir::Operation *op;
   mlir::Block *body;
@@ -83,9 +87,11 @@ struct LoopNest {
   bool sequential = false;
   /// Reductions are done in the order of their loops, as they do not combine.
   bool isOrdered = false;
+  /// Whether a loop has no iterations.
   bool isEmpty() const;
   /// Units of one addition that the body takes.
   int64_t bodyCost() const;
+  /// How often the body runs. The largest number there is if it is larger.
   int64_t numPoints() const;
   /// The loop that stands for dimension `dim` alone, or null.
   Loop *findLoop(unsigned dim);

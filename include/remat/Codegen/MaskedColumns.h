@@ -34,6 +34,7 @@ struct BlockStep {
   bool sums;
 };
 
+/// The columns right of a diagonal, which nothing reads.
 struct MaskedColumns {
   /// Column j is masked in row i where j - i >= shift; at least 1.
   int64_t shift = 1;

@@ -63,6 +63,8 @@ struct TileMatrix {
   int64_t row = 0, column = 0;
 };
 
+/// C = A * B, or C += A * B if `accumulate`: a product of tiles, of m x k and
+/// k x n elements.
 struct TileMatmul {
   TileMatrix a, b, c;
   /// Rows of A and C, and the index of the sum, as ranges that need not begin
@@ -82,6 +84,8 @@ struct TileMatmul {
   mlir::Value packed;
 };
 
+/// The steps of a kernel that works row by row, and how its rows are divided
+/// into units and tiles.
 class RowSchedule {
 public:
   /// Divides the rows of a bufferized kernel (isRowKernel). Fails with a

@@ -52,6 +52,7 @@ struct LinkCosts {
   int64_t getBandwidth() const { return std::min(toHost, toDevice); }
 };
 
+/// The contents of a file of costs.
 struct CostFile {
   /// What the costs were measured on; `name` is that of the target.
   MachineFacts target;
@@ -65,6 +66,7 @@ struct CostFile {
 
   /// Fails if the file cannot be read or is no cost file.
   static llvm::Expected<CostFile> load(llvm::StringRef path);
+  /// Writes such a file. Fails if it cannot be written.
   llvm::Error save(llvm::StringRef path) const;
 
   /// Threads of the host that the costs were measured with; 0 if they do not

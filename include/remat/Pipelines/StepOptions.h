@@ -45,6 +45,8 @@ enum class ConvolutionChannels { Program, Zeros, Blocks };
 /// What tensors are kept in: in the types of the program, or in 16 bits.
 enum class TensorNarrowing { None, BF16, F16 };
 
+/// All that can be asked for when a step is compiled. What a default says is
+/// what happens without the option.
 struct StepOptions {
   /// What the step is compiled for, one of getKnownTargets(). Empty: what the
   /// module's `remat.target` says, else "cpu".
@@ -183,6 +185,7 @@ enum Stage : unsigned {
   AllStages = 127
 };
 
+/// A row of the table of options.
 struct StepOptionInfo : OptionInfo<StepOptions> {
   /// The stages that read the option.
   unsigned stages = 0;
@@ -226,6 +229,7 @@ llvm::Error checkStepOptions(const StepOptions &options);
 /// How far a pipeline goes.
 enum class StepLevel { Joint, Tasks, Planned, Placed, Code };
 
+/// What tools call a level, and say of it.
 struct StepLevelInfo {
   StepLevel level;
   /// As given to `--emit`.

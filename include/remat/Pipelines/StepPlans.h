@@ -22,6 +22,7 @@ namespace remat {
 /// What a plan is in a comparison: that which saves all, that which was asked
 /// for, or one of the frontier.
 enum class PlanOrigin : uint8_t { SaveAll, Chosen, Frontier };
+/// A name for outputs.
 llvm::StringRef stringify(PlanOrigin origin);
 
 /// A step under one plan. Times are planned, in nanoseconds.

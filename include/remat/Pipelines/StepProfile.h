@@ -23,6 +23,8 @@ namespace remat {
 enum class ProfileGroup { Op, Kernel, Name, Layer, Label, Phase };
 llvm::StringRef stringify(ProfileGroup group);
 
+/// What rows are sorted by: the largest number first, those of equal numbers by
+/// name; or all by name.
 enum class ProfileSort { Self, Total, Calls, Bytes, Flops, Name };
 llvm::StringRef stringify(ProfileSort sort);
 
@@ -42,6 +44,7 @@ struct ProfileRow {
   int64_t bytes = 0, flops = 0;
 };
 
+/// What entries take, by groups of them.
 struct StepProfile {
   ProfileGroup group = ProfileGroup::Op;
   ProfileSort sort = ProfileSort::Self;

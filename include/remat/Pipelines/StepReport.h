@@ -104,6 +104,7 @@ struct ReportEntry : EntryWork {
   std::optional<size_t> iteration;
   /// What a loop did when it ran; unset before.
   std::optional<EntryWork> ran;
+  /// What the entry did as far as that is known, else what it does at most.
   const EntryWork &getRan() const { return ran ? *ran : *this; }
   /// In a body, the nanoseconds in all iterations of the fastest run that was
   /// measured; unset before, and on a device.
@@ -143,6 +144,8 @@ struct ReportBuffer {
   size_t birth = 0, death = 0;
 };
 
+/// A compiled step: what it runs, and what it keeps in memory. Times are in
+/// nanoseconds, and what bodies of loops do is in their entries.
 struct StepReport {
   std::string function;
   std::optional<int64_t> budget;

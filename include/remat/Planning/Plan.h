@@ -70,6 +70,7 @@ struct Action {
 struct Plan {
   std::vector<Action> actions;
 
+  // Each appends an action.
   void run(OpId op) { actions.push_back({ActionKind::Run, op}); }
   void offload(ValueId value) {
     actions.push_back({ActionKind::Offload, value});

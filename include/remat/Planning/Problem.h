@@ -171,11 +171,16 @@ struct Problem {
   /// speed; else all transfers follow one another.
   bool duplexLink = false;
 
-  /// Builders, for clients and tests. Each returns the id of what it added.
+  // Builders, for clients and tests. Each returns the id of what it added.
+
+  /// A value that is there before the first op.
   ValueId addArgument(llvm::StringRef name, int64_t bytes = 0);
+  /// An op behind all others, without results as yet.
   OpId addOp(llvm::StringRef name, int64_t cost,
              llvm::ArrayRef<ValueId> operands, bool backward = false);
+  /// The next result of `op`, in a buffer of its own.
   ValueId addResult(OpId op, llvm::StringRef name, int64_t bytes);
+  /// Another name for the buffer of `of`, which takes no bytes.
   ValueId addView(ValueId of, llvm::StringRef name);
 
   /// The value that owns the buffer of `value`; itself unless it is a view.

@@ -30,6 +30,7 @@ extern "C" {
 /// multiples of this many bytes.
 #define REMAT_DEVICE_ALIGNMENT 256
 
+/// The header.
 typedef struct remat_device_code {
   uint64_t magic;
   uint32_t unit_count;
@@ -42,12 +43,14 @@ typedef struct remat_device_code {
   uint64_t images_offset; // remat_device_image
 } remat_device_code;
 
+/// What the bytes of an image are.
 typedef enum remat_image_kind {
   REMAT_IMAGE_CUBIN = 0,
   /// Ends with a NUL.
   REMAT_IMAGE_PTX = 1
 } remat_image_kind;
 
+/// The code of one unit for devices of one kind.
 typedef struct remat_device_image {
   uint32_t unit;
   int32_t kind; // remat_image_kind

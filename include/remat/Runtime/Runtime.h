@@ -28,15 +28,26 @@
 extern "C" {
 #endif
 
+/// What a call comes to. Of a failure, remat_last_error or remat_step_error has
+/// the message.
 typedef enum remat_status {
   REMAT_OK = 0,
+  /// The call is given something else than it takes, or the step is running.
   REMAT_INVALID_ARGUMENT = 1,
   REMAT_OUT_OF_MEMORY = 2,
+  /// The program used an index that is not in its tensor.
   REMAT_INDEX_OUT_OF_BOUNDS = 3,
+  /// The module is damaged, or was made for another run time.
   REMAT_INVALID_MODULE = 4,
+  /// oneDNN, or a library of the device, failed or cannot do what was planned.
   REMAT_LIBRARY_ERROR = 5,
+  /// An assertion of the program does not hold.
   REMAT_ASSERTION_FAILED = 6,
+  /// A recomputation made other bits than the computation that it repeats, in a
+  /// step that compares them.
   REMAT_NONDETERMINISTIC = 7,
+  /// A codec failed, or unpacked bytes that are no elements of the value's
+  /// type.
   REMAT_CODEC_ERROR = 8,
   /// There is no device that the step could run on, or no driver for it.
   REMAT_NO_DEVICE = 9,
@@ -54,6 +65,7 @@ typedef enum remat_status {
 /// on one caller at a time; different steps are independent.
 typedef struct remat_step remat_step;
 
+/// The flags of remat_step_options.
 enum {
   /// Keep the time of every entry (remat_step_entry_times, and
   /// remat_step_entry_cpu_times), and when it ran (remat_step_entry_spans).
@@ -305,6 +317,8 @@ typedef struct remat_observed {
   int32_t dtype; // remat_dtype; -1 when it is none
 } remat_observed;
 
+/// Is called behind each entry with the `count` buffers that it has written,
+/// which may be read until it returns; see remat_step_observe.
 typedef void (*remat_observe_fn)(void *user, size_t entry,
                                  const remat_observed *results, size_t count);
 

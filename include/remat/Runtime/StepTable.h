@@ -128,6 +128,7 @@ typedef struct remat_step_header {
   uint64_t flags;              // REMAT_TABLE_TF32 or 0
 } remat_step_header;
 
+/// The flags of a table.
 enum {
   /// Products of f32 may be multiplied as TF32, with 10 bits of mantissa, where
   /// the device can.
@@ -140,6 +141,7 @@ enum {
 /// Each step is a bijection, so that a single damaged word is always found.
 uint64_t remat_table_checksum(const void *blob, uint64_t blob_bytes);
 
+/// The flags of arguments and results.
 enum {
   /// A result: a derivative that does not exist, since no differentiable path
   /// leads there. Its elements are zeros, or stay what they were where they are
@@ -193,6 +195,7 @@ typedef struct remat_buffer {
   uint32_t row;
 } remat_buffer;
 
+/// What an entry does, and what its `callee` is the number of.
 typedef enum remat_entry_kind {
   /// kernels[callee](operands, results, workspace) over [0, extent); on a
   /// device, the launches of the record `kernels[callee]` of the blob.
@@ -220,6 +223,7 @@ typedef enum remat_entry_kind {
   REMAT_ENTRY_KIND_COUNT = 8
 } remat_entry_kind;
 
+/// The flags of entries.
 enum {
   /// The entry belongs to the backward part.
   REMAT_ENTRY_BACKWARD = 1u,
@@ -314,6 +318,7 @@ typedef struct remat_packed_value {
 /// The most loops around each other. It bounds the depth of what reads them.
 #define REMAT_LOOP_NESTING 16
 
+/// The flags of loops.
 enum {
   /// The last iteration runs first.
   REMAT_LOOP_REVERSE = 1u,
@@ -467,6 +472,7 @@ typedef struct remat_matmul {
   int64_t c_batch_stride[3], c_m_stride, c_n_stride;
 } remat_matmul;
 
+/// A convolution, or one of its gradients.
 typedef enum remat_convolution_kind {
   /// operands input, filter; result output.
   REMAT_CONV_FORWARD = 0,

@@ -53,6 +53,8 @@ struct DeviceLaunch {
   uint32_t blocks = 1, threads = 1, sharedBytes = 0;
 };
 
+/// Puts the table of a step together, piece by piece, for `finalize` to write.
+/// It does not check what it is given: the run time checks the table.
 class StepTableBuilder {
 public:
   StepTableBuilder();

@@ -83,6 +83,7 @@ struct EmitOptions {
   std::string toolkit;
 };
 
+/// What the code of a module is written as.
 enum class OutputKind { Object, Assembly };
 
 /// Code of a step in this process. The `remat_module` and steps loaded from it
@@ -90,12 +91,16 @@ enum class OutputKind { Object, Assembly };
 class LoadedModule {
 public:
   virtual ~LoadedModule();
+  /// Never null.
   virtual const remat_module *getModule() const = 0;
 };
 
 /// What measured times depend on, by name. What is not known is not there.
 using MachineFacts = std::map<std::string, std::string>;
 
+/// What steps are compiled for: how kernels are carried out there, and how the
+/// code of a step is made. There is one object for each target, which the table
+/// of targets owns.
 class Target {
 public:
   explicit Target(llvm::StringRef name) : name(name) {}

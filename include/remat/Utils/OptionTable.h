@@ -43,6 +43,7 @@ namespace remat {
 // Rows
 //===----------------------------------------------------------------------===//
 
+/// How an option is written.
 enum class OptionKind {
   /// True or false; true if it is named without a value.
   Flag,

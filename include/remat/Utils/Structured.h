@@ -64,12 +64,13 @@ bool isRoundedInBody(mlir::Value element);
 /// takes any unary operation on an input, such as a negation, for a conversion.
 bool isContractionBody(mlir::Block &body);
 
-/// If `op` only permutes the dimensions of a tensor, its input and for each
-/// dimension of the result the dimension of the input.
+/// A permutation of the dimensions of a tensor: for each dimension of the
+/// result that of `input`.
 struct Permutation {
   mlir::Value input;
   llvm::SmallVector<int64_t> dims;
 };
+/// What `op` does if it is only that.
 std::optional<Permutation> matchPermutation(mlir::Operation *op);
 
 /// How the inputs of a body `acc + cast(lhs) * cast(rhs)` are cast.

@@ -37,6 +37,8 @@ public:
   bool isFlag = false;
 };
 
+/// The rows of a table as options of LLVM's parser, which hold what was given
+/// as text until it is applied.
 template <typename Options>
 class TextOptions {
 public:
@@ -74,6 +76,7 @@ public:
       *text = row->get(options);
   }
 
+  /// The names of the options, in the order in which they were added.
   llvm::ArrayRef<llvm::StringRef> getNames() const { return names; }
 
 private:

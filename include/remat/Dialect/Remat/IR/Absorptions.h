@@ -38,6 +38,7 @@ struct Absorption {
 
 /// What `task` is offered.
 llvm::SmallVector<Absorption> getAbsorptions(TaskOp task);
+/// Replaces what `task` is offered.
 void setAbsorptions(TaskOp task, llvm::ArrayRef<Absorption> absorptions);
 
 /// Whether `attr` is what `setAbsorptions` makes.

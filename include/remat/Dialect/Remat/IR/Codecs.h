@@ -39,6 +39,7 @@ enum class ElementCodec {
 /// The names: bf16, int8, fp8, int4.
 llvm::ArrayRef<llvm::StringRef> getElementCodecNames();
 llvm::StringRef getElementCodecName(ElementCodec codec);
+/// The codec of a name; nothing for a name that is not one of these.
 std::optional<ElementCodec> parseElementCodec(llvm::StringRef name);
 
 /// Checks the attribute `codec` of `op`; none is right.

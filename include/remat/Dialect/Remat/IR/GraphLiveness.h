@@ -36,6 +36,8 @@ struct LiveBuffer {
   SlotAttr slot;
 };
 
+/// When the buffers of a graph are live. A snapshot: it does not follow changes
+/// of the graph.
 struct GraphLiveness {
   explicit GraphLiveness(GraphOp graph);
 

@@ -16,6 +16,7 @@
 
 namespace remat {
 
+/// Policies of values that are given beside the program, as options.
 struct PolicyOptions {
   /// One of getPolicyChoices(), or empty.
   std::string policy;
@@ -24,6 +25,7 @@ struct PolicyOptions {
   /// Operations whose results get a policy in addition.
   llvm::SmallVector<std::string> saveOps, recomputeOps, offloadOps;
 
+  /// Whether nothing is asked for.
   bool empty() const;
 };
 

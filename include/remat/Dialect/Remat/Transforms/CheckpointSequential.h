@@ -34,6 +34,7 @@ struct SequentialLinks {
   std::string name;
 };
 
+/// How a function is cut into segments, each a region that is recomputed.
 struct SequentialOptions {
   std::string function = "main";
   /// How many parts the function is cut into; 0 leaves it as it is.

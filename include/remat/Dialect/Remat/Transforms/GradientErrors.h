@@ -36,6 +36,8 @@ namespace remat {
 /// rounded ones, are others.
 constexpr double gradientErrorMargin = 2;
 
+/// The relative errors of gradients when one value is packed and all others are
+/// not, as they were measured.
 struct GradientErrors {
   /// By the names of values.
   std::map<std::string, std::map<ElementCodec, double>> values;
@@ -43,6 +45,7 @@ struct GradientErrors {
   /// The name of a task's result.
   static std::string getName(mlir::OpResult value);
 
+  /// The error when `codec` packs `value`; nothing if that was not measured.
   std::optional<double> find(mlir::OpResult value, ElementCodec codec) const;
 
   /// Fails if the file cannot be read or is no such file.

@@ -27,6 +27,7 @@ struct StoredPlan;
 /// The bandwidth of the link to the host that #remat.target says.
 inline constexpr int64_t targetBandwidth = -1;
 
+/// What a plan is asked for, and what it may do.
 struct PlanOptions {
   /// Bound on the bytes of the arena.
   planning::BudgetRequest budget;
@@ -165,8 +166,10 @@ struct LoopWorkspaceParts {
   /// For states that come from and go to host memory.
   int64_t stages = 0;
 
+  /// All parts together.
   int64_t getBytes() const;
 };
+/// The parts of what `loop`, whose bodies are placed, needs.
 LoopWorkspaceParts getWorkspaceParts(LoopOp loop);
 
 /// How often `loop` makes the next states of others again, if it runs as often

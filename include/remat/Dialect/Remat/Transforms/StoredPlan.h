@@ -25,6 +25,7 @@
 
 namespace remat {
 
+/// A plan that was read from a file. It fits any graph with its fingerprint.
 struct StoredPlan {
   /// What the plan is of, for messages.
   std::string graph;
@@ -36,6 +37,7 @@ struct StoredPlan {
   /// The object of the file, as text.
   std::string text;
 
+  /// Whether the fingerprints are the same.
   bool isPlanOf(const planning::Problem &problem) const;
   /// The plan, if `problem` is what it is a plan of.
   llvm::Expected<planning::Plan> get(const planning::Problem &problem) const;

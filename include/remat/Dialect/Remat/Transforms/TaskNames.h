@@ -62,6 +62,7 @@ public:
   LayerNames(GraphOp graph, llvm::ArrayRef<std::string> gradients,
              llvm::ArrayRef<ValueName> arguments = {});
 
+  /// The layer of a task or transfer; "" if it is in none.
   llvm::StringRef getLayer(mlir::Operation *op) const {
     auto found = layers.find(op);
     return found == layers.end() ? llvm::StringRef() : found->second;
