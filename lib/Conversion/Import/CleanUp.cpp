@@ -12,10 +12,12 @@
 
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Builders.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
@@ -43,6 +45,25 @@ struct SkipEmptyLoops : OpInterfaceRewritePattern<linalg::LinalgOp> {
     return success();
   }
 };
+
+/// Any value is one that a program leaves open. Passes take what folds to an
+/// attribute for numbers, and a poison is none.
+struct DefinePoison : OpRewritePattern<ub::PoisonOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ub::PoisonOp op,
+                                PatternRewriter &rewriter) const override {
+    auto shaped = dyn_cast<RankedTensorType>(op.getType());
+    Type element = getElementTypeOrSelf(op.getType());
+    if (!isa<FloatType, IntegerType, IndexType, ComplexType>(element) ||
+        (isa<ShapedType>(op.getType()) &&
+         (!shaped || !shaped.hasStaticShape())))
+      return failure();
+    rewriter.replaceOp(op,
+                       createZeroConstant(rewriter, op.getLoc(), op.getType()));
+    return success();
+  }
+};
 } // namespace
 
 FrozenRewritePatternSet
@@ -52,7 +73,7 @@ import::getCanonicalizationPatterns(MLIRContext *context) {
     dialect->getCanonicalizationPatterns(patterns);
   for (RegisteredOperationName op : context->getRegisteredOperations())
     op.getCanonicalizationPatterns(patterns, context);
-  patterns.add<SkipEmptyLoops>(context);
+  patterns.add<SkipEmptyLoops, DefinePoison>(context);
   return std::move(patterns);
 }
 
