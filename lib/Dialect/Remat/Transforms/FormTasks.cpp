@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CallOperands.h"
 #include "Clusters.h"
 #include "GraphPlanning.h"
 #include "HostArguments.h"
@@ -25,7 +26,6 @@
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Utils/BackwardMarks.h"
-#include "remat/Utils/ConvolutionBias.h"
 #include "remat/Utils/EntryFunction.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -142,45 +142,6 @@ static LogicalResult checkFunction(func::FuncOp func) {
       return op.emitOpError("is a call, expected it to be inlined");
   }
   return success();
-}
-
-/// A buffer with what `operand`, a constant, has.
-static void materialize(OpOperand &operand) {
-  Operation *source = skipTransparent(operand.get()).getDefiningOp();
-  if (!source || !isClonedIntoKernels(source))
-    return;
-  Operation *op = operand.getOwner();
-  OpBuilder builder(op);
-  auto type = cast<RankedTensorType>(operand.get().getType());
-  Value empty = tensor::EmptyOp::create(builder, op->getLoc(), type.getShape(),
-                                        type.getElementType());
-  auto copy = linalg::CopyOp::create(
-      builder, op->getLoc(), ValueRange{operand.get()}, ValueRange{empty});
-  copyBackward(op, copy);
-  operand.set(copy->getResult(0));
-}
-
-/// Puts constants that convolutions, with their biases, loops and codecs of the
-/// caller read into buffers: these are calls in any case, and cannot make them
-/// for themselves.
-static void materializeCallOperands(func::FuncOp func) {
-  bool haveBiases = addsConvolutionBias(getTargetFacts(func));
-  for (Operation &op : func.getOps()) {
-    if (isa<ConvOp, LoopOp, StackOp, PackOp, UnpackOp>(op)) {
-      for (OpOperand &operand : op.getOpOperands())
-        materialize(operand);
-      continue;
-    }
-    auto generic = dyn_cast<linalg::GenericOp>(op);
-    std::optional<ConvolutionBias> added;
-    if (generic && haveBiases)
-      added = matchConvolutionBias(generic);
-    if (!added)
-      continue;
-    for (OpOperand *input : generic.getDpsInputOperands())
-      if (input->get() == added->bias)
-        materialize(*input);
-  }
 }
 
 /// Gives operations that do nothing but assert a result, which nobody reads:
