@@ -32,6 +32,12 @@ static Value buildOrdered(Pointwise &p, Value value) {
   return p.select(isNegative, flipped, pattern);
 }
 
+static Value refuseDirection(Pointwise &p) {
+  p.op->emitOpError("has an unknown comparison_direction ")
+      << getAttr(p.op, "comparison_direction");
+  return {};
+}
+
 static Value compareIntegers(Pointwise &p, Value a, Value b, bool isUnsigned) {
   using Predicate = arith::CmpIPredicate;
   StringRef direction = getEnum(p.op, "comparison_direction");
@@ -43,11 +49,8 @@ static Value compareIntegers(Pointwise &p, Value a, Value b, bool isUnsigned) {
                        .Case("GT", isUnsigned ? Predicate::ugt : Predicate::sgt)
                        .Case("GE", isUnsigned ? Predicate::uge : Predicate::sge)
                        .Default(std::nullopt);
-  if (!predicate) {
-    p.op->emitOpError("has an unknown comparison_direction ")
-        << getAttr(p.op, "comparison_direction");
-    return {};
-  }
+  if (!predicate)
+    return refuseDirection(p);
   return p.compare(*predicate, a, b);
 }
 
@@ -64,11 +67,8 @@ static Value compareFloats(Pointwise &p, Value a, Value b) {
                        .Case("GT", Predicate::OGT)
                        .Case("GE", Predicate::OGE)
                        .Default(std::nullopt);
-  if (!predicate) {
-    p.op->emitOpError("has an unknown comparison_direction ")
-        << getAttr(p.op, "comparison_direction");
-    return {};
-  }
+  if (!predicate)
+    return refuseDirection(p);
   return p.compare(*predicate, a, b);
 }
 

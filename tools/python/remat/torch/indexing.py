@@ -389,10 +389,11 @@ def _index_add(l, node, a, dim, index, source, alpha=1):
 
     def body(b, points, names):
         # Booleans are added as integers.
-        s, factor = (Scalars(b, torch.int64), bool(alpha)) if dtype == torch.bool else (Scalars(b, dtype), alpha)
+        is_bool = dtype == torch.bool
+        s, factor = Scalars(b, torch.int64 if is_bool else dtype), int(bool(alpha)) if is_bool else alpha
         out = list(points)
         out[dim] = to_place(b, names[0], index.element, base.shape[dim])
-        return out, names[1] if factor == 1 else s.mul(names[1], s.const(int(factor) if dtype == torch.bool else factor))
+        return out, names[1] if factor == 1 else s.mul(names[1], s.const(factor))
 
     total = _added(l, [(index, ["d%d" % dim]), (source, identity(source.rank))], source.shape, base, body)
     return l.function.reshape(total, shape)

@@ -170,7 +170,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     | `slice_rows` | rows | rows of such a slice, if the shapes have such slices |
     | `min_slice_rows` | rows | the fewest rows of a slice where they have not |
     | `in_place` | bool | kernels may write a result where an operand lies that they have read |
-    | `biases` | bool | the library adds a bias to a product of factors of 16 bits before it rounds and writes it |
+    | `biases` | bool | the library adds a bias to a product of factors of 16 bits before it rounds and writes it; without `epilogues`, to a convolution, too |
     | `epilogues` | bool | the library adds a bias to a product and applies ReLU or GELU to it before it writes it, and makes their gradients so |
     | `strides` | bool | a slice is read where it lies by what is elementwise, and a part of a concatenation made there |
     | `windows` | bool | the sum of an element that few windows can reach, as in the gradient of max pooling, is made from these windows alone |
