@@ -422,7 +422,9 @@ void GraphPlanner::findBound(int64_t arena) {
   // Otherwise every search proves it.
   if (!options.reuseResultBuffers)
     return;
-  planning::Problem relaxed = counts.front().problem;
+  // The way in which what is written in place counts once is not for all plans.
+  planning::Problem relaxed =
+      (countsReturned ? counts.front() : counts.back()).problem;
   relaxed.deviceBudget = arena + getMostElsewhere();
   planning::LowerBoundOptions bounding;
   bounding.effort = std::min(options.solver.effort, 1.0) * boundShare;

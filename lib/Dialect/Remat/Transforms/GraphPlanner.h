@@ -174,6 +174,8 @@ private:
   llvm::SmallVector<planning::ValueId> returned;
   /// Those that are worth trying, in order.
   llvm::SmallVector<Counted, 2> counts;
+  /// Whether the first of them counts what is returned.
+  bool countsReturned = false;
   /// For each part of the effort that plans are looked for with; made for the
   /// first budget.
   std::map<double, planning::BudgetSearch> searches;

@@ -107,9 +107,9 @@ bool GraphPlanner::countInPlaceOnce(planning::Problem &counted) {
 /// of a later one. What is written over a value that waits for it alone counts
 /// with this value once, in a way that does not make such a value again.
 llvm::Error GraphPlanner::collectCounts() {
+  Counted counted{problem};
   if (options.reuseResultBuffers && !graphProblem.tasks.empty() &&
       graphProblem.tasks.back().getPhase() == 0) {
-    Counted &counted = counts.emplace_back(Counted{problem});
     DenseSet<Value> reused;
     for (auto [donor, returned] :
          llvm::zip(getDonors(graph),
@@ -120,13 +120,19 @@ llvm::Error GraphPlanner::collectCounts() {
     for (auto [value, counts] :
          llvm::zip(graphProblem.values, counted.problem.values))
       if (counts.isOutput && problem.ops[counts.producer].backward &&
-          !reused.contains(value))
-        counts.bytes = getBufferBytes(cast<RankedTensorType>(value.getType()),
-                                      graphProblem.target);
+          !reused.contains(value)) {
+        int64_t bytes = getBufferBytes(cast<RankedTensorType>(value.getType()),
+                                       graphProblem.target);
+        countsReturned |= bytes != counts.bytes;
+        counts.bytes = bytes;
+      }
   }
-  Counted inPlace = counts.empty() ? Counted{problem} : counts.front();
+  Counted inPlace = counted;
   if (options.reuseResultBuffers && countInPlaceOnce(inPlace.problem))
     counts.push_back(std::move(inPlace));
+  // Else it is the problem as it is, which comes last.
+  if (countsReturned)
+    counts.insert(counts.begin(), std::move(counted));
   counts.push_back({problem});
   for (Counted &counted : counts) {
     for (planning::ValueId value : returned)
