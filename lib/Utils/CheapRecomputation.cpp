@@ -21,6 +21,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Rows.h"
 #include "remat/Utils/Structured.h"
 #include "remat/Utils/Tags.h"
 
@@ -46,7 +47,8 @@ static int64_t getKeptBytes(Value value) {
 /// Whether `op` is a batch of contractions that are larger than their factors.
 static bool isExpandingContraction(Operation *op) {
   auto contraction = dyn_cast<linalg::ContractOp>(op);
-  if (!contraction || !isContractionBody(*contraction.getBlock()))
+  if (!contraction || !isContractionBody(*contraction.getBlock()) ||
+      isLayer(contraction))
     return false;
   int64_t factors = 0, length = 1;
   for (Value input : contraction.getDpsInputs())

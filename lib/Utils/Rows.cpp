@@ -6,6 +6,7 @@
 
 #include "remat/Utils/Rows.h"
 
+#include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Utils/Structured.h"
 
 using namespace mlir;
@@ -68,4 +69,47 @@ bool remat::isContractionInRow(linalg::LinalgOp contraction,
     pairs |= 7u & ~readers;
   }
   return pairs == 7;
+}
+
+/// Whether `op`, no contraction, reduces the last dimension of what `use` is,
+/// and not all.
+static bool reducesRows(linalg::LinalgOp op, OpOperand &use) {
+  if (isContractionBody(*op.getBlock()) || !op.isDpsInput(&use))
+    return false;
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+  auto isReduced = [&](AffineExpr expr) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    return dim &&
+           iterators[dim.getPosition()] == utils::IteratorType::reduction;
+  };
+  ArrayRef<AffineExpr> results = op.getMatchingIndexingMap(&use).getResults();
+  return !results.empty() && isReduced(results.back()) &&
+         !llvm::all_of(results, isReduced);
+}
+
+/// Whether rows of `value`, or of what is made of it element by element, are
+/// reduced.
+static bool hasReducedRows(Value value) {
+  SetVector<Value> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i)
+    for (OpOperand &use : values[i].getUses()) {
+      Operation *user = use.getOwner();
+      auto structured = dyn_cast<linalg::LinalgOp>(user);
+      if (structured && reducesRows(structured, use))
+        return true;
+      if (structured ? structured.getNumReductionLoops() == 0 : isAlias(user))
+        values.insert_range(user->getResults());
+    }
+  return false;
+}
+
+bool remat::isLayer(linalg::LinalgOp contraction) {
+  SmallVector<AffineMap> maps = contraction.getIndexingMapsArray();
+  for (unsigned loop = 0; loop < contraction.getNumLoops(); ++loop)
+    if (llvm::all_of(maps, [&](AffineMap map) {
+          return map.isFunctionOfDim(loop);
+        }))
+      return false;
+  return !hasReducedRows(contraction->getResult(0));
 }

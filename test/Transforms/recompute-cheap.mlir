@@ -162,6 +162,28 @@ func.func @joined(%x: tensor<4096xf32>, %y: tensor<2048xf32>, %z: tensor<2048x8x
   return %a, %b, %c : tensor<6144xf32>, tensor<4096xf32>, tensor<6144xf32>
 }
 
+// A layer is kept, whatever the rank of its rows: a matmul makes it.
+// CHECK-LABEL: @layer
+// CHECK: linalg.contract
+// CHECK-NOT: linalg.contract
+// CHECK: return
+#rows = affine_map<(b, i, j, d) -> (b, i, d)>
+#matrix = affine_map<(b, i, j, d) -> (d, j)>
+#features = affine_map<(b, i, j, d) -> (b, i, j)>
+#all = affine_map<(b, i, j) -> (b, i, j)>
+func.func @layer(%x: tensor<2x64x8xf32>, %w: tensor<8x64xf32>, %g: tensor<2x64x64xf32>) -> (tensor<2x64x64xf32>, tensor<2x64x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x64x64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+  %h = linalg.contract indexing_maps = [#rows, #matrix, #features] ins(%x, %w : tensor<2x64x8xf32>, tensor<8x64xf32>) outs(%z : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+  %b = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel", "parallel"]} ins(%h, %g : tensor<2x64x64xf32>, tensor<2x64x64xf32>) outs(%e : tensor<2x64x64xf32>) attrs = {remat.backward} {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %r = arith.mulf %i, %j : f32
+    linalg.yield %r : f32
+  } -> tensor<2x64x64xf32>
+  return %g, %b : tensor<2x64x64xf32>, tensor<2x64x64xf32>
+}
+
 // A chain that begins with scores may be longer: one kernel makes all of it.
 // CHECK-LABEL: @scores
 // CHECK: linalg.contract

@@ -164,7 +164,7 @@ bool ClusterGrower::start(linalg::LinalgOp seed) {
   LoopList loops;
   if (isFloatContraction(seed)) {
     // Batch and rows; what is left of the result are its columns.
-    if (!isExpanding(seed) || map.getNumResults() < 3)
+    if (!isExpanding(seed) || map.getNumResults() < 3 || isLayer(seed))
       return false;
     for (AffineExpr expr : map.getResults().drop_back())
       loops.push_back(getDim(expr));
