@@ -199,6 +199,15 @@ static std::optional<remat_dtype> getType(xla::DataType type) {
     return REMAT_I1;
   case xla::DataType::S8:
   case xla::DataType::U8:
+  // Numbers of eight bits are bytes to steps.
+  case xla::DataType::F8E5M2:
+  case xla::DataType::F8E4M3FN:
+  case xla::DataType::F8E4M3B11FNUZ:
+  case xla::DataType::F8E5M2FNUZ:
+  case xla::DataType::F8E4M3FNUZ:
+  case xla::DataType::F8E4M3:
+  case xla::DataType::F8E3M4:
+  case xla::DataType::F8E8M0FNU:
     return REMAT_I8;
   case xla::DataType::S16:
   case xla::DataType::U16:

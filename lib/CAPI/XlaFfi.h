@@ -69,7 +69,15 @@ enum class DataType : int {
   F64 = 12,
   C64 = 15,
   BF16 = 16,
-  C128 = 18
+  C128 = 18,
+  F8E5M2 = 19,
+  F8E4M3FN = 20,
+  F8E4M3B11FNUZ = 23,
+  F8E5M2FNUZ = 24,
+  F8E4M3FNUZ = 25,
+  F8E4M3 = 28,
+  F8E3M4 = 29,
+  F8E8M0FNU = 33
 };
 
 struct Buffer {

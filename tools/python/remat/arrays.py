@@ -53,6 +53,7 @@ DLPACK = {"f32": (2, 32), "f64": (2, 64), "f16": (2, 16), "bf16": (4, 16), "i1":
           "i32": (0, 32), "i64": (0, 64), "c64": (5, 64), "c128": (5, 128)}
 BY_DLPACK = {pair: name for name, pair in DLPACK.items()}
 BY_DLPACK.update({(1, bits): "i%d" % bits for bits in (8, 16, 32, 64)})
+BY_DLPACK.update({(code, 8): "i8" for code in range(7, 15)})  # Numbers of eight bits are bytes to steps.
 NUMPY = {"f32": "<f4", "f64": "<f8", "f16": "<f2", "i1": "|b1", "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8",
          "c64": "<c8", "c128": "<c16"}
 BY_NUMPY = {text: name for name, text in NUMPY.items()}

@@ -44,10 +44,11 @@ class Argument:
 class Result:
     """A result: its name and its role: `loss`, `output`, `gradient` or `update`. `of` is the name of the argument that
     a gradient belongs to or that an update replaces. `unsigned` says that its integers have no sign, which types of
-    MLIR do not tell."""
+    MLIR do not tell. `restore` makes an array of JAX of its own type of one of bytes."""
 
     def __init__(self, name, role, of=None, unsigned=False):
         self.name, self.role, self.of, self.unsigned = name, role, of, unsigned
+        self.restore = None
 
     def __repr__(self):
         return "%s %s" % (self.role, self.name)
@@ -314,6 +315,8 @@ class ExportedStep:
             if isinstance(array, Array):
                 array.unsigned = info.unsigned
                 array = give(array, framework)
+                if info.restore and framework == "jax":
+                    array = info.restore(array)
             elif info.unsigned:  # A tensor of PyTorch, which a step for a GPU writes itself.
                 array = array.view(getattr(sys.modules["torch"], "u" + str(array.dtype).rpartition(".")[2]))
             if info.role == "gradient":

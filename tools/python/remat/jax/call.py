@@ -18,6 +18,7 @@ from jax.interpreters import ad, batching, mlir
 from .. import _library as lib
 from ..arrays import BY_NUMPY, NUMPY
 from ..errors import ArgumentError, Error
+from .stored import is_packed, is_stored, packed_as_bytes
 
 NAME = "remat_step"
 # The platforms of JAX that have handlers, with the names that XLA has for them, and how their functions begin.
@@ -47,6 +48,8 @@ def _register(platform):
 
 def _name_of(dtype):
     dtype = np.dtype(dtype)
+    if is_stored(dtype) and not is_packed(dtype):
+        return "i8"
     return "bf16" if dtype == jax.numpy.bfloat16 else BY_NUMPY.get(dtype.str)
 
 
@@ -120,6 +123,6 @@ ad.primitive_jvps[primitive] = _refuse
 
 def call(step, *arrays):
     """Runs a step that `remat.compile` made, also inside of `jax.jit`: its arguments in order, its results in order."""
-    arrays = [jax.numpy.asarray(a) for a in arrays]
+    arrays = [packed_as_bytes(jax.numpy.asarray(a)) for a in arrays]
     dtypes = [jax.numpy.bfloat16 if info.dtype == "bf16" else np.dtype(NUMPY[info.dtype]) for info in step.results]
     return tuple(primitive.bind(*arrays, step=step, dtypes=tuple(map(np.dtype, dtypes))))

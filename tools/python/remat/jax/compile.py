@@ -14,6 +14,7 @@ from ..errors import ArgumentError, RunError
 from ..exported import NOT_IN_JAX, ExportedStep
 from .call import primitive
 from .export import export, numbers_of, plain
+from .stored import from_bytes, is_packed, packed_as_bytes
 from .types import is_key
 
 
@@ -168,9 +169,10 @@ def _is_zero(cotangent):
 
 def _bind(step, leaves):
     exported = step.exported
-    arrays = [leaves[a.leaf] if a.leaf is not None else jax.numpy.asarray(exported.weights[a.name])
+    arrays = [packed_as_bytes(leaves[a.leaf]) if a.leaf is not None else jax.numpy.asarray(exported.weights[a.name])
               for a in exported.arguments]
     results = primitive.bind(*arrays, step=step.step, dtypes=tuple(map(_stored, exported.result_dtypes)))
+    results = [result if is_key(t) else from_bytes(result, t) for result, t in zip(results, exported.result_dtypes)]
     return [_weak(result) if is_weak else result for result, is_weak in zip(results, exported.results_are_weak)]
 
 
@@ -187,7 +189,9 @@ def _kind(leaf):
 
 def _stored(dtype):
     """The type of NumPy that elements of a result are stored as."""
-    return np.dtype("uint32") if is_key(dtype) else np.dtype(dtype)
+    if is_key(dtype):
+        return np.dtype("uint32")
+    return np.dtype("int8") if is_packed(dtype) else np.dtype(dtype)
 
 
 def compile(function, budget=None, policy=None, argnums=0, differentiate=True, has_aux=False, donate_argnums=(),

@@ -10,8 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..mlir import broadcast_map, identity, quote
+from ..narrow_floats import narrow, round_to_odd, widen
 from .control import inline
 from .rules import RULES, rule
+from .stored import FLOATS, INTEGERS, is_packed, is_stored, name_of, wider, wrap
 from .tags import OFFLOADED, tagged
 from .types import element_of, is_float, is_integer, is_key, is_unsigned
 
@@ -86,6 +88,12 @@ def convert(body, a, source, target):
     old, new = element_of(source), element_of(target)
     if np.dtype(source) == np.dtype(target):
         return a
+    if is_stored(source):
+        inner = wider(source)
+        kind = FLOATS.get(name_of(source))
+        return convert(body, a if kind is None else widen(body, a, kind), inner, target)
+    if is_stored(target):
+        return _convert_to_stored(body, a, source, target)
     if new == "i1":
         return body.compare("une" if is_float(source) else "ne", a, body.constant(0, old), old)
     if is_float(source) and is_float(target):
@@ -105,15 +113,26 @@ def convert(body, a, source, target):
     return body.cast("arith.trunci", a, old, new)
 
 
+def _convert_to_stored(body, a, source, target):
+    kind = FLOATS.get(name_of(target))
+    if kind is not None:
+        if np.dtype(source) == np.float64:
+            return narrow(body, round_to_odd(body, a), kind)
+        return narrow(body, convert(body, a, source, np.dtype("float32")), kind)
+    if is_float(source):
+        return _saturate(body, a, source, target)
+    return wrap(body, convert(body, a, source, wider(target)), target)
+
+
 def _saturate(body, a, source, target):
     """A number as an integer as XLA makes it: the nearest that the type holds, and zero for what is not a number. The
     conversion itself yields any bits for what the type cannot hold, which are not selected then."""
     old, new, unsigned = element_of(source), element_of(target), is_unsigned(target)
-    bits = int(new[1:])
+    bits = INTEGERS.get(name_of(target), int(new[1:]))
     below, above = (0, 2 ** bits) if unsigned else (-2 ** (bits - 1), 2 ** (bits - 1))
     limit = lambda number: float("inf") * number if old == "f16" and abs(number) > 65504 else number
     found = body.cast("arith.fptoui" if unsigned else "arith.fptosi", a, old, new)
-    for predicate, bound, chosen in (("ole", limit(below), below), ("oge", limit(above), -1 if unsigned else above - 1),
+    for predicate, bound, chosen in (("ole", limit(below), below), ("oge", limit(above), above - 1 if bits < 8 or not unsigned else -1),
                                      ("uno", 0, 0)):
         found = body.select(body.compare(predicate, a, body.constant(bound, old), old),
                             body.constant(chosen, new), found, new)
@@ -349,7 +368,8 @@ def _convert(l, a, new_dtype, **_):
     source = l.aval()[1]
     if source == dtype:
         return a
-    value = a if element_of(source) == element and element != "i1" and not is_float(dtype) else l.function.generic(
+    same = element_of(source) == element and element != "i1" and not is_float(dtype)
+    value = a if same and not is_stored(source) and not is_stored(dtype) else l.function.generic(
         [(a, identity(len(shape)))], shape, element, lambda b, x: convert(b, x, source, dtype))
     if a.name in l.known and not is_float(dtype):
         l.known[value.name] = l.integer(a, source)
@@ -359,7 +379,7 @@ def _convert(l, a, new_dtype, **_):
 def _regroup_bits(l, a, source, target):
     """The bits as elements of another width: the last dimension has the narrow ones, from the lowest bits."""
     for kind in (source, target):
-        if not is_float(kind) and not is_integer(kind) or element_of(kind) == "i1":
+        if not is_float(kind) and not is_integer(kind) or element_of(kind) == "i1" or is_packed(kind):
             l.refuse("reading bits of %s as %s is not supported" % (source, target))
     narrow, wide = sorted((np.dtype("uint%d" % (8 * t.itemsize)) for t in (source, target)), key=lambda t: t.itemsize)
     places = jnp.arange(wide.itemsize // narrow.itemsize, dtype=wide) * (8 * narrow.itemsize)
@@ -376,9 +396,14 @@ def _regroup_bits(l, a, source, target):
 @rule("bitcast_convert_type")
 def _bitcast(l, a, new_dtype):
     shape, dtype, element = l.result()
-    source = l.aval()[2]
+    old, source = l.aval()[1:]
     if a.shape != shape:
-        return _regroup_bits(l, a, l.aval(0)[1], dtype)
+        return _regroup_bits(l, a, old, dtype)
+    if name_of(dtype) in INTEGERS:
+        return l.function.generic([(a, identity(a.rank))], shape, element, lambda b, x: wrap(b, x, dtype))
+    if name_of(old) in INTEGERS and name_of(old)[0] == "i":  # The bytes of others have no sign.
+        unsigned = np.dtype(getattr(jnp, "u" + name_of(old)))
+        return l.function.generic([(a, identity(a.rank))], shape, element, lambda b, x: wrap(b, x, unsigned))
     if source == element:
         return a
     return l.function.generic([(a, identity(len(shape)))], shape, element,

@@ -6,6 +6,7 @@ custom_jvp and the policies of checkpoint have had their effect on it.
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import functools
 import inspect
 
 import jax
@@ -15,6 +16,7 @@ from ..exported import Argument, Exported, Result, unique_name
 from . import primitives  # noqa: F401
 from .loops import scan_sizes
 from .lower import UNROLL_LIMIT, Lowering, scope_of
+from .stored import from_bytes, is_stored, packed_as_bytes
 from .types import element_of, is_key, is_supported, physical, unsupported
 from .whiles import with_gradients
 
@@ -111,7 +113,7 @@ def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate
         is_parameter = differentiate and owner[number] in numbers
         arguments.append(Argument(name, "param" if is_parameter else "data", element_of(dtype), shape, number))
         if is_parameter:
-            weights[name] = plain(leaves[number])
+            weights[name] = packed_as_bytes(plain(leaves[number]))
     constants = [lowering.constant(c, "constant%d" % i) for i, c in enumerate(consts)]
     results = lowering.run(jaxpr, constants, values)
     results = [lowering.whole(v) for v in results]
@@ -121,13 +123,16 @@ def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate
         arguments.append(Argument(name, "constant", element_of(array.dtype), array.shape))
     infos = _results(shapes, names, owner, numbers, differentiate, has_aux)
     for info, var in zip(infos, jaxpr.outvars):
-        info.unsigned = physical(var.aval)[1].kind == "u"
+        dtype = physical(var.aval)[1]
+        info.unsigned = dtype.kind == "u"
+        if is_stored(dtype):
+            info.restore = functools.partial(from_bytes, dtype=dtype)
     numbers = {a.name: number for number, a in enumerate(arguments)}
     gradients = {n: numbers[r.of] for n, r in enumerate(infos) if r.role == "gradient"}
     text = lowering.function.text(results, [r.name for r in infos], gradients=gradients)
     exported = Exported(text, arguments, infos, weights, _layers(jaxpr), called,
                         leaf_map(jax.tree_util.tree_structure(args), names))
-    exported.examples = {a.name: plain(leaves[a.leaf]) for a in arguments if a.role == "data"}
+    exported.examples = {a.name: packed_as_bytes(plain(leaves[a.leaf])) for a in arguments if a.role == "data"}
     exported.donated.update(arguments[number].name for number in donations)
     exported.tree = jax.tree_util.tree_structure(shapes)
     exported.result_dtypes = [leaf.dtype for leaf in jax.tree_util.tree_leaves(shapes)]
@@ -144,7 +149,7 @@ def leaf_map(structure, names):
         if given != structure:
             raise ArgumentError("the arguments behind the weights, which may be None, are %s, expected %s with the "
                                 "leaves %s" % (given, structure, ", ".join(names)))
-        return [plain(leaf) for leaf in found]
+        return [packed_as_bytes(plain(leaf)) for leaf in found]
 
     return leaves_of
 

@@ -19,6 +19,7 @@ from ..mlir import Function, Value, quote
 from .keys import on_words
 from .rules import RULES
 from .stable import REAL_ONLY, by_own_lowering, through_stablehlo
+from .stored import bytes_of, computes_wide, through_wider
 from .tags import in_host_memory
 from .types import element_of, is_integer, is_key, is_supported, physical, unsupported, wrapped
 
@@ -76,7 +77,7 @@ class Lowering:
 
     def literal(self, number, aval):
         shape, dtype = physical(aval)
-        number = np.asarray(number, dtype)
+        number = bytes_of(np.asarray(number, dtype))
         value = self.function.constant(number.reshape(-1)[0].item(), shape, element_of(dtype))
         if not shape and is_integer(dtype):
             self.known[value.name] = int(number)
@@ -86,10 +87,11 @@ class Lowering:
         if is_key(getattr(array, "dtype", np.dtype("f4"))):
             array = jax.random.key_data(array)
         array = np.asarray(array)
-        element = element_of(array.dtype)
+        dtype, element = array.dtype, element_of(array.dtype)
+        array = bytes_of(array)
         if array.size and _are_equal(array):
             value = self.function.constant(array.reshape(-1)[0].item(), array.shape, element)
-            if not array.shape and is_integer(array.dtype):
+            if not array.shape and is_integer(dtype):
                 self.known[value.name] = int(array)
             return value
         if array.size <= LARGEST_CONSTANT:
@@ -184,6 +186,8 @@ class Lowering:
         """The rule of the primitive. Rules compute with real numbers; what does so with complex ones is lowered by JAX,
         but for what runs a jaxpr, whose primitives are met one by one."""
         name, rule = eqn.primitive.name, RULES.get(eqn.primitive.name)
+        if leaf_primitive(eqn) and computes_wide(eqn):
+            return through_wider
         if leaf_primitive(eqn) and name not in REAL_ONLY and not getattr(rule, "takes_complex", False) and any(
                 getattr(getattr(v.aval, "dtype", None), "kind", None) == "c" for v in [*eqn.invars, *eqn.outvars]):
             return through_stablehlo

@@ -14,7 +14,7 @@ from .reductions import COMBINE, START, change, first_extremum, highest, lowest
 from .rules import rule
 from .shapes import pad, widened
 from .stable import through_stablehlo
-from .types import element_of, is_float, is_unsigned
+from .types import element_of, encoded, is_float, is_unsigned
 
 
 MODES = {"CLIP": "clip", "FILL_OR_DROP": "fill", "PROMISE_IN_BOUNDS": "promise"}
@@ -56,6 +56,7 @@ def _gather(l, a, indices, *_, dimension_numbers, slice_sizes, mode, fill_value=
     number = fill_value
     if number is None:
         number = math.nan if is_float(dtype) else highest(dtype) if is_unsigned(dtype) else lowest(dtype)
+    number = encoded(number, dtype)
 
     def body(b, *names):
         numbers = starts.numbers(b, names)

@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import math
 
+import jax.numpy as jnp
 import numpy as np
 
 from ..mlir import Body, Value, affine_map, identity
@@ -16,13 +17,13 @@ from .types import element_of, is_float
 def lowest(dtype):
     if np.dtype(dtype) == np.bool_:
         return 0
-    return -math.inf if is_float(dtype) else np.iinfo(dtype).min
+    return -math.inf if is_float(dtype) else jnp.iinfo(dtype).min
 
 
 def highest(dtype):
     if np.dtype(dtype) == np.bool_:
         return 1
-    return math.inf if is_float(dtype) else np.iinfo(dtype).max
+    return math.inf if is_float(dtype) else jnp.iinfo(dtype).max
 
 
 COMBINE = {"sum": lambda s, x, y: s.add(x, y), "prod": lambda s, x, y: s.mul(x, y),

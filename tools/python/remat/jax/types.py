@@ -7,10 +7,11 @@ import jax
 import numpy as np
 
 from ..errors import ExportError
+from .stored import FLOATS, INTEGERS, STORED, bytes_of
 
 ELEMENTS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "i1", "int8": "i8",
             "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64",
-            "uint64": "i64", "complex64": "complex<f32>", "complex128": "complex<f64>"}
+            "uint64": "i64", "complex64": "complex<f32>", "complex128": "complex<f64>", **STORED}
 
 
 def is_key(dtype):
@@ -36,11 +37,16 @@ def is_unsigned(dtype):
 
 
 def is_float(dtype):
-    return element_of(dtype)[0] in "fb"
+    return element_of(dtype)[0] in "fb" or np.dtype(dtype).name in FLOATS
 
 
 def is_integer(dtype):
-    return element_of(dtype)[0] == "i"
+    return element_of(dtype)[0] == "i" and not is_float(dtype)
+
+
+def encoded(number, dtype):
+    """What the IR has for a number of `dtype`."""
+    return bytes_of(np.asarray(number, np.float32).astype(dtype)).item() if np.dtype(dtype).name in STORED else number
 
 
 def wrapped(number, dtype):
@@ -48,7 +54,7 @@ def wrapped(number, dtype):
     dtype = np.dtype(dtype)
     if dtype == np.bool_:
         return int(number != 0)
-    bits = 8 * dtype.itemsize
+    bits = INTEGERS.get(dtype.name, 8 * dtype.itemsize)
     number &= (1 << bits) - 1
     return number - (1 << bits) if not is_unsigned(dtype) and number >> (bits - 1) else number
 

@@ -6,7 +6,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import torch
 
 from ..errors import ExportError
-from .storage import NARROW, STORED, UNSIGNED, narrow, widen
+from ..narrow_floats import narrow, widen
+from .storage import NARROW, STORED, UNSIGNED
 
 ELEMENTS = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.bool: "i1",
@@ -40,9 +41,9 @@ def convert(body, a, source, target, discard=False):
     if source == target:
         return a
     if source in NARROW:
-        return convert(body, widen(body, a, source), torch.float32, target, discard)
+        return convert(body, widen(body, a, NARROW[source]), torch.float32, target, discard)
     if target in NARROW:
-        return narrow(body, convert(body, a, source, torch.float32, discard), target)
+        return narrow(body, convert(body, a, source, torch.float32, discard), NARROW[target])
     old, new = element_of(source), element_of(target)
     if source.is_complex or target.is_complex:
         return _convert_complex(body, a, source, target, discard)
