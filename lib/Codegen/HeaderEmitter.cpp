@@ -11,6 +11,7 @@
 
 #include "remat/Codegen/HeaderEmitter.h"
 #include "remat/Codegen/Dtypes.h"
+#include "remat/Codegen/Signature.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
@@ -66,18 +67,6 @@ static void describe(TypeRange types, StringRef kind,
            << " bytes";
     output << remark(number) << "\n";
   }
-}
-
-static LogicalResult checkSignature(GraphOp graph) {
-  for (Type type : llvm::concat<const Type>(graph.getArgumentTypes(),
-                                            graph.getResultTypes())) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || !tensor.hasStaticShape() ||
-        !getDtype(tensor.getElementType()))
-      return graph.emitOpError("has type ")
-             << type << " in its signature, which the runtime does not have";
-  }
-  return success();
 }
 
 static void describeStep(GraphOp graph, llvm::raw_ostream &output) {

@@ -9,6 +9,7 @@
 #include "SequenceNumbers.h"
 
 #include "remat/Codegen/Dtypes.h"
+#include "remat/Codegen/Signature.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
@@ -85,42 +86,31 @@ std::string TableEmitter::getName(unsigned number, bool isArgument) {
 }
 
 LogicalResult TableEmitter::addSignature() {
-  auto describe = [&](Type type) -> FailureOr<remat_dtype> {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    std::optional<remat_dtype> dtype =
-        tensor ? getDtype(tensor.getElementType()) : std::nullopt;
-    if (!dtype || !tensor.hasStaticShape())
-      return graph.emitOpError("has type ")
-             << type << " in its signature, which the runtime does not have";
-    return *dtype;
+  if (failed(checkSignature(graph)))
+    return failure();
+  auto getTensorDtype = [](RankedTensorType type) {
+    return *getDtype(type.getElementType());
   };
   for (auto [number, argument] :
        llvm::enumerate(graph.getBody().front().getArguments())) {
-    FailureOr<remat_dtype> dtype = describe(argument.getType());
-    if (failed(dtype))
-      return failure();
-    ArrayRef<int64_t> shape =
-        cast<RankedTensorType>(argument.getType()).getShape();
+    auto type = cast<RankedTensorType>(argument.getType());
     bool isOnHost = isHostArgument(graph, number);
-    uint32_t index =
-        table.addArgument(getName(number, true), *dtype, shape.vec(),
-                          isOnHost ? unsigned(REMAT_TENSOR_HOST) : 0u);
+    uint32_t index = table.addArgument(
+        getName(number, true), getTensorDtype(type), type.getShape().vec(),
+        isOnHost ? unsigned(REMAT_TENSOR_HOST) : 0u);
     buffers[argument] = table.addArgumentBuffer(index);
   }
   Operation *terminator = graph.getBody().front().getTerminator();
   SmallVector<BlockArgument> donors = getDonors(graph);
   for (OpOperand &operand : terminator->getOpOperands()) {
-    FailureOr<remat_dtype> dtype = describe(operand.get().getType());
-    if (failed(dtype))
-      return failure();
-    ArrayRef<int64_t> shape =
-        cast<RankedTensorType>(operand.get().getType()).getShape();
+    auto type = cast<RankedTensorType>(operand.get().getType());
     unsigned number = operand.getOperandNumber();
     DictionaryAttr attrs = graph.getResultAttrDict(number);
     bool isAbsent = attrs && attrs.contains(RematDialect::absentAttrName);
     bool isOnHost =
         donors[number] && isHostArgument(graph, donors[number].getArgNumber());
-    table.addResult(getName(number, false), *dtype, shape.vec(),
+    table.addResult(getName(number, false), getTensorDtype(type),
+                    type.getShape().vec(),
                     (isAbsent ? unsigned(REMAT_TENSOR_ABSENT) : 0u) |
                         (isOnHost ? unsigned(REMAT_TENSOR_HOST) : 0u));
     results[GraphLiveness::getOwner(operand.get())] = number;

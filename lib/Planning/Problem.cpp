@@ -115,9 +115,14 @@ int64_t Problem::baseCost() const {
 // Input constraints
 //===----------------------------------------------------------------------===//
 
-namespace {
 /// The largest sum of bytes; of costs for less than 64 ops.
-constexpr int64_t sumLimit = int64_t(1) << 55;
+static constexpr int64_t sumLimit = int64_t(1) << 55;
+
+int64_t Problem::costLimit() const {
+  return sumLimit / std::max<int64_t>(1, ops.size() / 32);
+}
+
+namespace {
 
 class Checker : ProblemMessages {
 public:
@@ -195,23 +200,17 @@ private:
 
   /// Adds `cost` to the sum of all that can occur in a plan.
   Error addCost(int64_t cost, const Twine &where) {
-    if (cost > costLimit() - costs)
+    if (cost > problem.costLimit() - costs)
       return fail("the costs of all ops and packed forms exceed " +
                   printCostLimit() + " at " + where);
     costs += cost;
     return Error::success();
   }
 
-  /// What all costs may add up to, so that those of a plan fit 64 bits in which
-  /// each op runs as often as there are ops. Transfers, of which a plan has no
-  /// more, may take as long beside them.
-  int64_t costLimit() const {
-    return sumLimit / std::max<int64_t>(1, problem.ops.size() / 32);
-  }
   std::string printCostLimit() const {
     return problem.ops.size() < 64
                ? "2^55"
-               : std::to_string(costLimit()) + ", the most for " +
+               : std::to_string(problem.costLimit()) + ", the most for " +
                      std::to_string(problem.ops.size()) + " ops";
   }
 
@@ -223,7 +222,7 @@ private:
       if (!v.offloadable || v.viewOf != noValue)
         continue;
       int64_t time = problem.transferTime(v.transferBytes);
-      if (time > costLimit() - sum)
+      if (time > problem.costLimit() - sum)
         return fail("the transfers of all values take more than " +
                     printCostLimit() + " ns at " + value(id) + ", which has " +
                     Twine(v.transferBytes) + " bytes: the link moves only " +

@@ -197,6 +197,11 @@ struct Problem {
   int64_t hostRoom() const;
   /// The summed cost of all ops: what a plan without recomputation costs.
   int64_t baseCost() const;
+
+  /// What all costs may add up to, so that those of a plan fit 64 bits in which
+  /// each op runs as often as there are ops. Transfers, of which a plan has no
+  /// more, may take as long beside them.
+  int64_t costLimit() const;
 };
 
 /// Checks what every algorithm expects of a problem: ids in range, operands

@@ -12,6 +12,7 @@
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Planning/LowerBound.h"
 #include "remat/Planning/Releases.h"
+#include "remat/Utils/Locations.h"
 
 #include <tuple>
 
@@ -34,8 +35,27 @@ bool remat::asksForOffload(const planning::Problem &problem) {
   });
 }
 
+/// Loops of very many iterations take longer than planning can count. Here it
+/// is known where they are in the program.
+static llvm::Error checkCosts(const GraphProblem &graphProblem) {
+  auto limit = static_cast<uint64_t>(graphProblem.problem.costLimit());
+  for (TaskOp task : graphProblem.tasks) {
+    if (!task || task.getCost() <= limit)
+      continue;
+    std::string where = describeLocation(task.getLoc());
+    return llvm::createStringError(
+        where + (where.empty() ? "" : ": ") + "the task '" + task.getKernel() +
+        "' would take an estimated " + Twine(task.getCost()) +
+        " ns, expected at most " + Twine(limit) +
+        " ns for all tasks of a step together");
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error remat::setLimits(GraphProblem &graphProblem,
                              const PlanOptions &options) {
+  if (llvm::Error error = checkCosts(graphProblem))
+    return error;
   planning::Problem &problem = graphProblem.problem;
   problem.hostBudget = options.hostBudget;
   bool isTargets = options.linkBandwidth == targetBandwidth ||
