@@ -23,3 +23,21 @@ func.func @insert(%x: tensor<3xf32>, %y: tensor<2xf32>) -> tensor<3xf32> {
   %s = tensor.insert_slice %y into %x[%c2] [2] [1] : tensor<2xf32> into tensor<3xf32>
   return %s : tensor<3xf32>
 }
+
+// -----
+
+// The second element would be before the first one of the tensor.
+func.func @backwards(%x: tensor<3xf32>) -> tensor<2xf32> {
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{has offset 1 in dimension 0, of size 3, where its 2 elements leave the tensor}}
+  %s = tensor.extract_slice %x[%c1] [2] [-2] : tensor<3xf32> to tensor<2xf32>
+  return %s : tensor<2xf32>
+}
+
+// -----
+
+func.func @repeated(%x: tensor<3xf32>, %y: tensor<2xf32>) -> tensor<3xf32> {
+  // expected-error @+1 {{has stride 0 in dimension 0, where its 2 elements would be written to one place, expected another one}}
+  %s = tensor.insert_slice %y into %x[0] [2] [0] : tensor<2xf32> into tensor<3xf32>
+  return %s : tensor<3xf32>
+}

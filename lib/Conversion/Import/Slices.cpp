@@ -51,9 +51,15 @@ public:
     if (matchPattern(offset, m_Constant()))
       return offset;
     int64_t extent = (sizes[dim] - 1) * strides[dim];
-    Value bound =
-        arith::ConstantIndexOp::create(builder, loc, shape[dim] - extent);
-    return CheckIndexOp::create(builder, loc, offset, bound);
+    Value bound = arith::ConstantIndexOp::create(builder, loc,
+                                                 shape[dim] - std::abs(extent));
+    if (extent >= 0)
+      return CheckIndexOp::create(builder, loc, offset, bound);
+    // The last element is the one nearest to the begin of the tensor.
+    Value distance = arith::ConstantIndexOp::create(builder, loc, -extent);
+    Value last = arith::SubIOp::create(builder, loc, offset, distance);
+    last = CheckIndexOp::create(builder, loc, last, bound);
+    return arith::AddIOp::create(builder, loc, last, distance);
   }
 
 private:
@@ -111,10 +117,12 @@ static std::pair<SmallVector<Value>, Value> findSteps(OpBuilder &builder,
     Value place = linalg::IndexOp::create(builder, loc, dim);
     Value distance = arith::SubIOp::create(builder, loc, place,
                                            offsets.get(builder, loc, dim));
-    Value stride = createIndex(builder, loc, op.getStaticStrides()[dim]);
+    // The stride of a single element means nothing, and may be 0.
+    Value stride =
+        createIndex(builder, loc, size == 1 ? 1 : op.getStaticStrides()[dim]);
     Value step = arith::DivSIOp::create(builder, loc, distance, stride);
     Value rest = arith::RemSIOp::create(builder, loc, distance, stride);
-    require(arith::CmpIPredicate::sge, distance, zero);
+    require(arith::CmpIPredicate::sge, step, zero);
     require(arith::CmpIPredicate::slt, step, createIndex(builder, loc, size));
     require(arith::CmpIPredicate::eq, rest, zero);
     steps.push_back(step);
@@ -202,12 +210,22 @@ static LogicalResult checkOffsets(Op op, ArrayRef<int64_t> shape) {
     int64_t reach, last;
     if (*known < 0 || *known >= shape[dim] ||
         llvm::MulOverflow(size - 1, op.getStaticStrides()[dim], reach) ||
-        llvm::AddOverflow(*known, reach, last) || last >= shape[dim])
+        llvm::AddOverflow(*known, reach, last) || last < 0 ||
+        last >= shape[dim])
       return op.emitOpError("has offset ")
              << *known << " in dimension " << dim << ", of size " << shape[dim]
              << ", where its " << size << " elements leave the tensor";
   }
   return success();
+}
+
+/// A dimension in which all elements of a slice are one element of the tensor.
+template <typename Op>
+static std::optional<unsigned> findRepeatedDim(Op op) {
+  for (auto [dim, stride] : llvm::enumerate(op.getStaticStrides()))
+    if (stride == 0 && op.getStaticSizes()[dim] > 1)
+      return dim;
+  return std::nullopt;
 }
 
 namespace {
@@ -239,7 +257,10 @@ struct ImportSlices : public remat::impl::ImportSlicesPassBase<ImportSlices> {
 private:
   static LogicalResult convert(IRRewriter &rewriter,
                                tensor::ExtractSliceOp op) {
-    if (!isAtComputedPlace(op))
+    // The derivative of elements that repeat is the sum of theirs, as that of a
+    // gather is.
+    if (!isAtComputedPlace(op) &&
+        !(op.getOffsets().empty() && findRepeatedDim(op)))
       return success();
     if (failed(checkOffsets(op, op.getSourceType().getShape())))
       return failure();
@@ -247,6 +268,10 @@ private:
     return success();
   }
   static LogicalResult convert(IRRewriter &rewriter, tensor::InsertSliceOp op) {
+    if (std::optional<unsigned> dim = findRepeatedDim(op))
+      return op.emitOpError("has stride 0 in dimension ")
+             << *dim << ", where its " << op.getStaticSizes()[*dim]
+             << " elements would be written to one place, expected another one";
     if (!isAtComputedPlace(op))
       return success();
     if (failed(checkOffsets(op, op.getDestType().getShape())))
