@@ -1,4 +1,4 @@
-//===- ComplexExpansions.cpp - roots of complex numbers by their parts ----===//
+//===- ComplexExpansions.cpp - complex numbers by their parts -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,7 +6,8 @@
 //
 // Upstream takes roots by size and angle. The cosine of the right angle as it
 // is rounded is not 0, so that the root of a negative number gets a real part.
-// Here a root is made of the sizes of the parts, as in C.
+// Here a root is made of the sizes of the parts, as in C. So is the size of a
+// number with an infinite part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,8 +93,28 @@ static Value createRoot(ImplicitLocOpBuilder &b, Value number) {
                                    math::CopySignOp::create(b, second, im));
 }
 
-void codegen::expandComplexRoots(Operation *root) {
+/// Upstream divides the parts by each other. An infinite part makes an infinite
+/// size, whatever the other one is.
+static void checkInfinite(complex::AbsOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op->getContext());
+  b.setInsertionPointAfter(op);
+  Value infinity =
+      createNumber(b, op.getType(), std::numeric_limits<double>::infinity());
+  auto isInfinite = [&](Value part) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                 math::AbsFOp::create(b, part), infinity);
+  };
+  Value re = complex::ReOp::create(b, op.getComplex());
+  Value im = complex::ImOp::create(b, op.getComplex());
+  Value either = arith::OrIOp::create(b, isInfinite(re), isInfinite(im));
+  Value size = arith::SelectOp::create(b, either, infinity, op.getResult());
+  op.getResult().replaceAllUsesExcept(size, size.getDefiningOp());
+}
+
+void codegen::expandComplex(Operation *root) {
   root->walk([](Operation *op) {
+    if (auto size = dyn_cast<complex::AbsOp>(op))
+      return checkInfinite(size);
     if (!isa<complex::SqrtOp, complex::RsqrtOp>(op))
       return;
     ImplicitLocOpBuilder b(op->getLoc(), op);

@@ -32,8 +32,9 @@ void scaleSubnormalLogarithms(mlir::Operation *root);
 void extendLogarithmsNearZero(mlir::Operation *root);
 
 /// Replaces square roots of complex scalars in `root`, and their reciprocals,
-/// by arithmetic of the parts. Those of real numbers have a part that is 0.
-void expandComplexRoots(mlir::Operation *root);
+/// by arithmetic of the parts. Those of real numbers have a part that is 0. The
+/// size of a number with an infinite part becomes infinite.
+void expandComplex(mlir::Operation *root);
 
 } // namespace remat::codegen
 

@@ -205,7 +205,7 @@ LogicalResult
 remat::codegen::lowerMath(Operation *module,
                           function_ref<void(RewritePatternSet &)> populate) {
   extendLogarithmsNearZero(module);
-  expandComplexRoots(module);
+  expandComplex(module);
   PassManager manager(module->getContext(), module->getName().getStringRef());
   // Calls of functions that the module is yet to get.
   manager.enableVerifier(false);

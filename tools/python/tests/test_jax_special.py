@@ -27,6 +27,15 @@ class SpecialTest(unittest.TestCase):
         random = np.random.default_rng(0)
         self.a, self.x = random.uniform(0.1, 20, 40), random.uniform(0.05, 30, 40)
 
+    def test_sizes_of_infinite_numbers(self):
+        inf, nan = np.inf, np.nan
+        x = np.array([complex(inf, nan), complex(nan, -inf), complex(-inf, 0), complex(1, -inf), complex(nan, 1), 3 - 4j])
+        for dtype in ("c8", "c16"):
+            with jax.enable_x64(dtype == "c16"):
+                found = rj.compile(lambda x: (jnp.abs(x), jnp.real(jnp.log(x))), differentiate=False)(x.astype(dtype))
+                np.testing.assert_allclose(found[0], [inf, inf, inf, inf, nan, 5])
+                np.testing.assert_allclose(found[1], [inf, inf, inf, inf, nan, np.log(5)], rtol=1e-6)
+
     def test_incomplete_gamma_and_beta_functions(self):
         edges = [0, 1, -1, 0, 2, np.nan, 1, 3], [0, 0, 1, 2, -1, 1, np.inf, np.nan]
         for f in (lax.igamma, lax.igammac):
