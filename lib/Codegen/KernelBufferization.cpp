@@ -73,6 +73,37 @@ OpOperand *findEmptyStart(Value result) {
   return result.getDefiningOp<tensor::EmptyOp>() ? start : nullptr;
 }
 
+/// Whether no element is in both slices, which are of one tensor.
+bool areDisjoint(tensor::InsertSliceOp a, tensor::InsertSliceOp b) {
+  for (unsigned dim = 0; dim < a.getDestType().getRank(); ++dim) {
+    int64_t first = a.getStaticOffset(dim), other = b.getStaticOffset(dim);
+    if (first + a.getStaticSize(dim) <= other ||
+        other + b.getStaticSize(dim) <= first)
+      return true;
+  }
+  return false;
+}
+
+/// The insertions that make a result of parts which nobody else reads together:
+/// all are disjoint, and the result starts as an empty tensor.
+SmallVector<tensor::InsertSliceOp> findParts(Value result) {
+  SmallVector<tensor::InsertSliceOp> parts;
+  while (auto insert = result.getDefiningOp<tensor::InsertSliceOp>()) {
+    bool isStatic = insert.getOffsets().empty() && insert.getSizes().empty() &&
+                    insert.hasUnitStride();
+    if (!result.hasOneUse() || !isStatic ||
+        llvm::any_of(parts, [&](tensor::InsertSliceOp other) {
+          return !areDisjoint(insert, other);
+        }))
+      return {};
+    parts.push_back(insert);
+    result = insert.getDest();
+  }
+  if (!result.getDefiningOp<tensor::EmptyOp>())
+    return {};
+  return parts;
+}
+
 /// Turns arguments into memrefs and results into destination arguments.
 void addDestinations(func::FuncOp kernel) {
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
@@ -93,9 +124,35 @@ void addDestinations(func::FuncOp kernel) {
   }
   Operation *terminator = body.getTerminator();
   builder.setInsertionPoint(terminator);
+  auto materialize = [&](Value value, Value buffer) {
+    auto op = MaterializeInDestinationOp::create(builder, kernel.getLoc(),
+                                                 Type(), value, buffer);
+    op.setRestrict(true);
+    op.setWritable(true);
+  };
+  SmallVector<tensor::InsertSliceOp> unused;
   for (Value result : terminator->getOperands()) {
     BlockArgument destination =
         body.addArgument(toMemRef(result.getType()), kernel.getLoc());
+    // Parts go to the destination one by one: the analysis of a chain of
+    // insertions takes the third power of their number.
+    if (SmallVector<tensor::InsertSliceOp> parts = findParts(result);
+        !parts.empty()) {
+      for (tensor::InsertSliceOp part : parts) {
+        OpBuilder early = OpBuilder::atBlockBegin(&body);
+        auto type = memref::SubViewOp::inferRankReducedResultType(
+            part.getSourceType().getShape(),
+            cast<MemRefType>(destination.getType()), part.getMixedOffsets(),
+            part.getMixedSizes(), part.getMixedStrides());
+        materialize(part.getSource(),
+                    memref::SubViewOp::create(
+                        early, part.getLoc(), cast<MemRefType>(type),
+                        destination, part.getMixedOffsets(),
+                        part.getMixedSizes(), part.getMixedStrides()));
+      }
+      llvm::append_range(unused, parts);
+      continue;
+    }
     // What is inserted into an empty tensor is inserted into the destination.
     // Empty tensors are eliminated one by one, so that the parts of a result
     // would not find out that they are.
@@ -105,12 +162,11 @@ void addDestinations(func::FuncOp kernel) {
                                     destination, /*restrict=*/true,
                                     /*writable=*/true));
     }
-    auto materialize = MaterializeInDestinationOp::create(
-        builder, kernel.getLoc(), Type(), result, destination);
-    materialize.setRestrict(true);
-    materialize.setWritable(true);
+    materialize(result, destination);
   }
   terminator->setOperands(ValueRange());
+  for (tensor::InsertSliceOp part : unused)
+    part.erase();
   kernel.setFunctionType(
       builder.getFunctionType(body.getArgumentTypes(), TypeRange()));
   kernel.setArgAttrsAttr(nullptr);
