@@ -138,7 +138,7 @@ void addDestinations(func::FuncOp kernel) {
     // insertions takes the third power of their number.
     if (SmallVector<tensor::InsertSliceOp> parts = findParts(result);
         !parts.empty()) {
-      for (tensor::InsertSliceOp part : parts) {
+      for (tensor::InsertSliceOp part : llvm::reverse(parts)) {
         OpBuilder early = OpBuilder::atBlockBegin(&body);
         auto type = memref::SubViewOp::inferRankReducedResultType(
             part.getSourceType().getShape(),
