@@ -67,3 +67,32 @@ func.func @splat(%x: tensor<4xf32>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// Regions give tensors, too. What is outside reads the element, and an inner
+// region hands its tensor on.
+// CHECK-LABEL: @region
+// CHECK: %[[R:.*]] = remat.checkpoint
+// CHECK: %[[Q:.*]] = remat.scope
+// CHECK: %[[E:.*]] = linalg.generic {{.*}} iterator_types = []}
+// CHECK: remat.yield %[[E]] : tensor<f32>
+// CHECK: remat.yield %[[Q]] : tensor<f32>
+// CHECK: } : tensor<f32>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[R]] : tensor<4xf32>, tensor<f32>)
+func.func @region(%x: tensor<4xf32>, %s: tensor<f32>) -> tensor<4xf32> {
+  %r = remat.checkpoint {
+    %q = remat.scope attributes {offload} {
+      %e = tensor.extract %s[] : tensor<f32>
+      %f = arith.mulf %e, %e : f32
+      remat.yield %f : f32
+    } : f32
+    remat.yield %q : f32
+  } : f32
+  %init = tensor.empty() : tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%init : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.mulf %in, %r : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -54,6 +54,9 @@ public:
   /// Rewrites `op` if it uses function-level scalars that are not constants.
   void convert(Operation *op);
 
+  /// Has a region give 0-d tensors in place of scalars.
+  void convertResults(Operation *region);
+
 private:
   bool collectSlice(Value scalar, llvm::SetVector<Operation *> &slice);
   Value getTensor(Value scalar);
@@ -271,6 +274,24 @@ void ScalarsToTensors::convertGeneric(linalg::GenericOp generic) {
   });
 }
 
+void ScalarsToTensors::convertResults(Operation *region) {
+  Operation *yield = region->getRegion(0).front().getTerminator();
+  for (OpResult result : region->getResults()) {
+    if (!isScalar(result))
+      continue;
+    auto type = RankedTensorType::get({}, result.getType());
+    OpOperand &yielded = yield->getOpOperand(result.getResultNumber());
+    rewriter.setInsertionPoint(yield);
+    yielded.set(tensor::FromElementsOp::create(rewriter, region->getLoc(), type,
+                                               ValueRange{yielded.get()}));
+    result.setType(type);
+    rewriter.setInsertionPointAfter(region);
+    auto scalar = tensor::ExtractOp::create(rewriter, region->getLoc(), result,
+                                            ValueRange());
+    result.replaceAllUsesExcept(scalar, scalar);
+  }
+}
+
 void ScalarsToTensors::convert(Operation *op) {
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     convertFill(fill);
@@ -286,13 +307,17 @@ namespace {
 struct ImportScalars
     : public remat::impl::ImportScalarsPassBase<ImportScalars> {
   void runOnOperation() override {
+    ScalarsToTensors converter(&getContext());
+    getOperation().walk([&](Operation *op) {
+      if (isa<CheckpointOp, ScopeOp>(op))
+        converter.convertResults(op);
+    });
     SmallVector<Operation *> ops;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       ops.push_back(op);
       return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
                                        : WalkResult::advance();
     });
-    ScalarsToTensors converter(&getContext());
     for (Operation *op : ops)
       converter.convert(op);
     // What read constant tensors reads scalar constants now.

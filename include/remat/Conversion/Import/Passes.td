@@ -439,7 +439,8 @@ def ImportScalarsPass : Pass<"remat-import-scalars", "::mlir::func::FuncOp"> {
     Bodies of structured operations may capture scalar constants. All else that
     they need of scalars becomes an operand: a scalar that is computed at
     function level becomes a `linalg.generic` on 0-d tensors, and a body that
-    captured it gets an operand with the indexing map `(...) -> ()`. Constant
+    captured it gets an operand with the indexing map `(...) -> ()`. A scalar
+    that a region gives, of a checkpoint or a scope, becomes a 0-d tensor. Constant
     tensors with equal elements and fills by a constant, in turn, are read as
     constants inside bodies. Operations of `arith` and `math` on tensors become
     `linalg.generic`.
