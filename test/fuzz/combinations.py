@@ -285,13 +285,13 @@ class Combination(Trial):
         # What the loss does not depend on has no update.
         moved = [pair for pair in zip(floats, gradients) if any(pair[1])]
         updates = len([file for file in os.listdir(self.folder + "/updated") if file.startswith("update")])
-        stride = 1 + spec[1]
-        if updates - 1 - (extra == "skip_nonfinite=true") != stride * len(moved):
+        stride, others = 1 + spec.buffers, spec.counts_steps + (extra == "skip_nonfinite=true")
+        if updates - others != stride * len(moved):
             return
         if self.session:
             self.session.count("updates")
         for number, (arg, gradient) in enumerate(moved):
-            found = read_npy(f"{self.folder}/updated/update{1 + number * stride}.npy")
+            found = read_npy(f"{self.folder}/updated/update{spec.counts_steps + number * stride}.npy")
             wrong = wrong_element(spec, decay, arg[3], gradient, found, self.digit())
             if wrong:
                 index, new, known = wrong

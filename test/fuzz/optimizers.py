@@ -2,6 +2,7 @@
 """What optimizers do in their first step, from the definitions, on lists of numbers."""
 
 import math
+from typing import Callable, NamedTuple
 
 RATE = 0.0625
 EPSILON = 1e-8
@@ -24,20 +25,29 @@ def lion(w, g, decay):
     return w - RATE * decay * w - RATE * math.copysign(1.0 if g else 0.0, g)
 
 
-# The new weight, how many buffers of state each has, and whether a tiny gradient moves it as far as a large one.
-OPTIMIZERS = {"sgd": (sgd, 0, False), "adam": (adam, 2, True), "adamw": (adamw, 2, True), "lion": (lion, 1, True),
-              "adafactor": None}
+class Optimizer(NamedTuple):
+    """What an optimizer makes of a weight and its gradient in the first step, how many buffers of state each weight has,
+    whether the number of steps is returned before the weights, and whether a tiny gradient moves a weight as far as a
+    large one."""
+
+    update: Callable
+    buffers: int
+    counts_steps: bool
+    is_normalized: bool
+
+
+OPTIMIZERS = {"sgd": Optimizer(sgd, 0, False, False), "adam": Optimizer(adam, 2, True, True),
+              "adamw": Optimizer(adamw, 2, True, True), "lion": Optimizer(lion, 1, False, True), "adafactor": None}
 
 
 def wrong_element(spec, decay, weights, gradients, found, digit):
     """(index, found, expected) of an element that is not what the definition says; None if all are."""
-    function, _, is_normalized = spec
     scale = max([abs(g) for g in gradients] + [1.0])
     for index, (w, g, new) in enumerate(zip(weights, gradients, found)):
         # The direction of what is all but zero is that of its rounding error.
-        if is_normalized and abs(g + decay * w) <= 1e3 * digit * scale:
+        if spec.is_normalized and abs(g + decay * w) <= 1e3 * digit * scale:
             continue
-        known = function(w, g, decay)
+        known = spec.update(w, g, decay)
         if not abs(new - known) <= 100 * digit * max(scale, abs(w), 1.0):
             return index, new, known
     return None
