@@ -9,12 +9,12 @@
 #include "remat/Conversion/Import/ForeignDialects.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Pipelines/Pipelines.h"
+#include "remat/Support/InputFiles.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -114,12 +114,11 @@ RematStatus rematModuleParseFile(RematContext context, const char *path,
   return runCall(__func__, context,
                  {{"path", path}, makeOutput("module", module)},
                  [&](Call &call, ContextRef &state) {
-                   std::string message;
-                   std::unique_ptr<llvm::MemoryBuffer> buffer =
-                       openInputFile(path, &message);
+                   auto buffer = readTextFileOrInput(path);
                    if (!buffer)
-                     return call.fail(REMAT_STATUS_IO_ERROR, message);
-                   return parse(call, state, std::move(buffer), module);
+                     return call.fail(REMAT_STATUS_IO_ERROR,
+                                      llvm::toString(buffer.takeError()));
+                   return parse(call, state, std::move(*buffer), module);
                  });
 }
 

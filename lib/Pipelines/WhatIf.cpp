@@ -104,6 +104,14 @@ Expected<WhatIf> WhatIf::parse(ArrayRef<std::string> lists) {
   return asked;
 }
 
+Error WhatIf::setFirst(StepOptions &options) const {
+  for (const Choice &choice : choices)
+    if (choice.condition->isOfModel)
+      if (Error error = choice.condition->set(options, choice.values.front()))
+        return error;
+  return Error::success();
+}
+
 //===----------------------------------------------------------------------===//
 // Models
 //===----------------------------------------------------------------------===//

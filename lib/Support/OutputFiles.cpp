@@ -166,7 +166,11 @@ Error OutputFiles::addFile(StringRef path,
   File file;
   file.path = path.str();
   sys::fs::file_status status;
-  bool exists = !sys::fs::status(path, status);
+  std::error_code unknown = sys::fs::status(path, status);
+  bool exists = !unknown;
+  // Such as a name that is too long: no file could take it.
+  if (!exists && unknown != std::errc::no_such_file_or_directory)
+    return createFileError(path, unknown);
   if (sys::fs::is_directory(status))
     return createFileError(path,
                            std::make_error_code(std::errc::is_a_directory));

@@ -6,16 +6,15 @@
 
 #include "remat/Utils/JsonFiles.h"
 
-#include "llvm/Support/MemoryBuffer.h"
+#include "remat/Support/InputFiles.h"
 
 using namespace llvm;
 using namespace remat;
 
 Expected<json::Value> remat::readJsonFile(StringRef path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(path);
+  Expected<std::unique_ptr<MemoryBuffer>> file = readTextFile(path);
   if (!file)
-    return createStringError(file.getError(),
-                             path + ": " + file.getError().message());
+    return file.takeError();
   Expected<json::Value> value = json::parse((*file)->getBuffer());
   if (!value)
     return createStringError(path + ": " + toString(value.takeError()));

@@ -26,7 +26,7 @@ LAYERS = {
     "Interfaces": [],
     # The dialect, and what passes share.
     "Dialect/Remat/IR": ["Interfaces"],
-    "Utils": ["Dialect/Remat/IR"],
+    "Utils": ["Dialect/Remat/IR", "Support"],
     "Dialect/Remat/Transforms": ["Utils", "Planning", "Interfaces"],
     "AutoDiff": ["Utils"],
     "Conversion/Import": ["Utils", "Interfaces"],

@@ -11,11 +11,11 @@
 #include "remat/Conversion/Import/ForeignDialects.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Pipelines.h"
+#include "remat/Support/InputFiles.h"
 #include "remat/Support/StandardStreams.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
@@ -97,11 +97,10 @@ ModelReader::ModelReader()
 }
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> ModelReader::read(StringRef path) {
-  std::string message;
-  std::unique_ptr<MemoryBuffer> buffer = mlir::openInputFile(path, &message);
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = readTextFileOrInput(path);
   if (!buffer)
-    return makeError(message);
-  return read(std::move(buffer));
+    return buffer.takeError();
+  return read(std::move(*buffer));
 }
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
@@ -111,7 +110,8 @@ ModelReader::read(std::unique_ptr<MemoryBuffer> buffer) {
   UnknownDialectHandler unknown(&context);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)
-    return makeError("could not read " + path);
+    return makeError("could not read " + path +
+                     ", expected MLIR as text or bytecode");
   if (failed(importSignatures(*module)))
     return makeError("could not compile " + path);
   return std::move(module);

@@ -83,7 +83,7 @@ static Expected<Tensor> read(StringRef path, const remat_dtype *expectedDtype,
     return fail(file.getError().message());
   StringRef content = (*file)->getBuffer();
   if (!content.consume_front("\x93NUMPY") || content.size() < 6)
-    return fail("not a NumPy file");
+    return fail("is no NumPy file, expected what numpy.save writes");
   bool isLong = content[0] > 1;
   uint32_t length = 0;
   std::memcpy(&length, content.data() + 2, isLong ? 4 : 2);
@@ -98,6 +98,9 @@ static Expected<Tensor> read(StringRef path, const remat_dtype *expectedDtype,
   // Integers have no sign here: it is operations that read one.
   if (!dtype && descr.size() > 1 && descr[1] == 'u')
     dtype = parseDescr((descr.take_front() + "i" + descr.drop_front(2)).str());
+  if (!dtype && expectedDtype)
+    return fail("has elements of type '" + descr + "', expected '" +
+                getDescr(*expectedDtype) + "'");
   if (!dtype)
     return fail("has elements of unknown type '" + descr + "'");
   bool isExpected = !expectedDtype ||
@@ -107,7 +110,9 @@ static Expected<Tensor> read(StringRef path, const remat_dtype *expectedDtype,
     return fail("has elements of type '" + descr + "', expected '" +
                 getDescr(*expectedDtype) + "'");
   if (findEntry(header, "fortran_order") != "False")
-    return fail("is in Fortran order, expected C order");
+    return fail(
+        "is in Fortran order, expected C order, as numpy.ascontiguousarray "
+        "makes it");
   SmallVector<StringRef> sizes;
   findEntry(header, "shape").trim("()").split(sizes, ',', -1, false);
   SmallVector<int64_t> shape;

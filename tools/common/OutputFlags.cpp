@@ -10,13 +10,20 @@
 #include "remat/Support/OutputFiles.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace llvm;
 using namespace remat;
 using namespace remat::tools;
 
-Error tools::checkFileNames(ArrayRef<OutputFlag> flags) {
-  for (const OutputFlag &flag : flags)
+Error tools::checkFileNames(ArrayRef<OutputFlag> flags,
+                            ArrayRef<StringRef> inputs) {
+  for (const OutputFlag &flag : flags) {
+    for (StringRef input : inputs)
+      if (!OutputFiles::isStream(flag.path) &&
+          sys::fs::equivalent(flag.path, input))
+        return makeError("'" + flag.flag + "' would overwrite '" + input +
+                         "', which is read; give it another file");
     for (const OutputFlag &other : flags.drop_front(&flag - flags.data() + 1)) {
       bool isSame = flag.path == other.path ||
                     (OutputFiles::isStandardOutput(flag.path) &&
@@ -25,6 +32,7 @@ Error tools::checkFileNames(ArrayRef<OutputFlag> flags) {
         return makeError("'" + flag.flag + "' and '" + other.flag +
                          "' name the same file '" + flag.path + "'");
     }
+  }
   return Error::success();
 }
 

@@ -18,8 +18,10 @@ struct OutputFlag {
   llvm::StringRef flag, path;
 };
 
-/// An error if two flags name the same file, or both the standard output.
-llvm::Error checkFileNames(llvm::ArrayRef<OutputFlag> flags);
+/// An error if two flags name the same file, or both the standard output, or if
+/// one names what is read, such as the model, which would be lost.
+llvm::Error checkFileNames(llvm::ArrayRef<OutputFlag> flags,
+                           llvm::ArrayRef<llvm::StringRef> inputs);
 
 /// Where a tool prints what is for people: not into a file that is the standard
 /// output.

@@ -13,8 +13,7 @@
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Pipelines/LoopDecisions.h"
 #include "remat/Pipelines/SavedValues.h"
-
-#include "llvm/Support/MemoryBuffer.h"
+#include "remat/Support/InputFiles.h"
 
 using namespace llvm;
 using namespace remat;
@@ -145,10 +144,9 @@ Error StoredPlanFlag::apply(const StepFlags &flags,
       names.push_back(row.name);
   if (Error error = flags.refuse(names, "'--plan' says what to run"))
     return error;
-  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
-      MemoryBuffer::getFileOrSTDIN(file);
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = readTextFileOrInput(file);
   if (!buffer)
-    return createFileError(file, buffer.getError());
+    return buffer.takeError();
   if (Error error = readStoredPlan((*buffer)->getBuffer(), options.plan))
     return createFileError(file, std::move(error));
   return Error::success();

@@ -7,13 +7,13 @@
 #include "common/StepFlags.h"
 
 #include "common/Driver.h"
+#include "common/UserLibrary.h"
 
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Transforms/Optimizer.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/DynamicLibrary.h"
 
 using namespace llvm;
 using namespace remat;
@@ -43,21 +43,12 @@ static std::string describe(const StepOptionInfo &info) {
 
 /// Loads a library and lets it register its planners.
 static Error loadPlanners(const std::string &path) {
-  std::string message;
-  auto library =
-      sys::DynamicLibrary::getPermanentLibrary(path.c_str(), &message);
-  if (!library.isValid())
-    return makeError("could not load the planners of '" + path +
-                     "': " + message);
-  const char *const entry = "rematRegisterPlanners";
-  void *address = library.getAddressOfSymbol(entry);
+  Expected<void *> address =
+      loadUserFunction(path, "planners", "rematRegisterPlanners");
   if (!address)
-    return createFileError(
-        path,
-        makeError(Twine("is no library of planners: it has no function '") +
-                  entry + "'"));
+    return address.takeError();
   Error error = Error::success();
-  reinterpret_cast<void (*)(Error &)>(address)(error);
+  reinterpret_cast<void (*)(Error &)>(*address)(error);
   return error ? createFileError(path, std::move(error)) : Error::success();
 }
 
@@ -281,7 +272,8 @@ static Error applyOptimizer(const Manifest &manifest, const StepFlags &flags,
 /// it is differentiated by. State that it gives back is no part of the batch.
 static void findBatch(const Manifest &manifest, mlir::ModuleOp module,
                       StepOptions &options) {
-  bool hasParts = options.splitBatch != 1 || options.microbatches > 1;
+  bool hasParts = options.splitBatch != 1 || options.microbatches > 1 ||
+                  options.assumedBatch != 0;
   if (!hasParts || !options.batchArguments.empty())
     return;
   auto entry = findEntry(module, options.function);

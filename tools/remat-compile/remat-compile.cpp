@@ -144,7 +144,8 @@ static Error checkOptions() {
   if (options().emit < Output::Planned)
     if (Error error = refusePlanFlags("'--emit' stops before the plan"))
       return error;
-  if (Error error = checkFileNames(getOutputFlags()))
+  if (Error error = checkFileNames(
+          getOutputFlags(), {options().inputFile, options().manifestFile}))
     return error;
   if (options().emit == Output::Object &&
       OutputFiles::isStandardOutput(options().outputFile) &&

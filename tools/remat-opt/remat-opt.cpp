@@ -11,11 +11,11 @@
 
 #include "remat/AutoDiff/Listing.h"
 #include "remat/Pipelines/Pipelines.h"
+#include "remat/Support/InputFiles.h"
 #include "remat/Support/OutputFiles.h"
 #include "remat/Support/StandardStreams.h"
 
 #include "mlir/InitAllPasses.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -86,17 +86,16 @@ static llvm::LogicalResult run(llvm::StringRef input, llvm::StringRef output,
   Config config;
   if (input == "-" && llvm::sys::Process::StandardInIsUserInput())
     llvm::errs() << "remat-opt: reading standard input, end it by ctrl-d\n";
-  std::string message;
-  std::unique_ptr<llvm::MemoryBuffer> buffer =
-      mlir::openInputFile(input, &message);
+  auto buffer = remat::readTextFileOrInput(input);
   if (!buffer) {
-    llvm::errs() << message << '\n';
+    llvm::WithColor::error(llvm::errs(), "remat-opt")
+        << llvm::toString(buffer.takeError()) << '\n';
     return llvm::failure();
   }
   remat::OutputFiles files;
   auto result = llvm::success();
   auto runTo = [&](llvm::raw_ostream &os) {
-    result = mlir::MlirOptMain(os, std::move(buffer), registry, config);
+    result = mlir::MlirOptMain(os, std::move(*buffer), registry, config);
   };
   llvm::Error error = config.redirectRemarks();
   // What was printed before something failed is of use on a screen.

@@ -20,11 +20,11 @@
 #include "common/ProgressLine.h"
 
 #include "remat/Planning/Algorithms.h"
+#include "remat/Support/InputFiles.h"
 #include "remat/Support/OutputFiles.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <atomic>
 #include <mutex>
@@ -204,12 +204,13 @@ static Error runTool() {
   double effort = getEffort();
   if (!(effort >= 0 && effort <= 1e6))
     return makeError("--effort: expected a factor from 0 to 1000000");
-  if (Error error = tools::checkFileNames(getOutputFlags()))
+  if (Error error =
+          tools::checkFileNames(getOutputFlags(), {options().inputFile}))
     return error;
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file =
-      MemoryBuffer::getFileOrSTDIN(options().inputFile, /*IsText=*/true);
+  Expected<std::unique_ptr<MemoryBuffer>> file =
+      readTextFileOrInput(options().inputFile);
   if (!file)
-    return createFileError(options().inputFile, file.getError());
+    return file.takeError();
   Expected<Table> table = parseTable((*file)->getBuffer());
   if (!table)
     return createFileError(options().inputFile, table.takeError());

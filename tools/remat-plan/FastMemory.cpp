@@ -8,8 +8,9 @@
 
 #include "common/Driver.h"
 
+#include "remat/Support/InputFiles.h"
+
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
 
@@ -54,10 +55,9 @@ Error FastMemoryFlags::refuse(StringRef why) const {
 /// Reads a schedule, and checks it and the latencies that it says.
 static Expected<Schedule> readSchedule(StringRef path, const Problem &problem,
                                        const Rules &rules) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file =
-      MemoryBuffer::getFileOrSTDIN(path);
+  Expected<std::unique_ptr<MemoryBuffer>> file = readTextFileOrInput(path);
   if (!file)
-    return createFileError(path, file.getError());
+    return file.takeError();
   Expected<Schedule> schedule = parseSchedule((*file)->getBuffer());
   if (!schedule)
     return createFileError(path, schedule.takeError());

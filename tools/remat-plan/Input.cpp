@@ -10,7 +10,7 @@
 
 #include "Input.h"
 
-#include "llvm/Support/MemoryBuffer.h"
+#include "remat/Support/InputFiles.h"
 
 using namespace llvm;
 using namespace remat;
@@ -109,10 +109,9 @@ static bool isJson(StringRef text) {
 Expected<Source> plan::readSource(StringRef path, StringRef manifestFile,
                                   const StepFlags &flags,
                                   const StepOptions &options) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file =
-      MemoryBuffer::getFileOrSTDIN(path);
+  Expected<std::unique_ptr<MemoryBuffer>> file = readTextFileOrInput(path);
   if (!file)
-    return createFileError(path, file.getError());
+    return file.takeError();
   if (!path.ends_with(".json") && !isJson((*file)->getBuffer()))
     return readModel(std::move(*file), manifestFile, flags, options);
   StringRef text = (*file)->getBuffer();

@@ -31,7 +31,10 @@ WhatIfFlag::run(StringRef path, StringRef manifest, const StepFlags &flags,
   Expected<WhatIf> asked = WhatIf::parse(std::vector<std::string>(values));
   if (!asked)
     return prefixError("--what-if", asked.takeError());
-  Expected<Source> source = readSource(path, manifest, flags, options);
+  StepOptions first = options;
+  if (Error error = asked->setFirst(first))
+    return prefixError("--what-if", std::move(error));
+  Expected<Source> source = readSource(path, manifest, flags, first);
   if (!source)
     return source.takeError();
   if (!std::holds_alternative<ModelSource>(*source))

@@ -323,7 +323,8 @@ static Error runFastMemory(const fastmemory::Problem &problem,
 }
 
 static Error runTool() {
-  if (Error error = tools::checkFileNames(getOutputFlags()))
+  if (Error error = tools::checkFileNames(
+          getOutputFlags(), {options().inputFile, options().manifestFile}))
     return error;
   StepOptions step;
   if (Error error = options().step.apply(step))

@@ -8,28 +8,19 @@
 
 #include "Options.h"
 
-#include "llvm/Support/DynamicLibrary.h"
+#include "common/UserLibrary.h"
 
 using namespace llvm;
 using namespace remat;
 
 static Expected<ArrayRef<remat_codec>> loadCodecs(const std::string &path) {
-  std::string message;
-  auto library =
-      sys::DynamicLibrary::getPermanentLibrary(path.c_str(), &message);
-  if (!library.isValid())
-    return createStringError("could not load the codecs of '" + path +
-                             "': " + message);
-  const char *const entry = "remat_codecs";
-  void *address = library.getAddressOfSymbol(entry);
+  Expected<void *> address =
+      tools::loadUserFunction(path, "codecs", "remat_codecs");
   if (!address)
-    return createFileError(
-        path, createStringError(
-                  Twine("is no library of codecs: it has no function '") +
-                  entry + "'"));
+    return address.takeError();
   size_t count = 0;
   const remat_codec *codecs =
-      reinterpret_cast<remat_codecs_fn>(address)(&count);
+      reinterpret_cast<remat_codecs_fn>(*address)(&count);
   return ArrayRef<remat_codec>(codecs, codecs ? count : 0);
 }
 

@@ -123,15 +123,19 @@ refuse(std::initializer_list<std::reference_wrapper<const cl::Option>> flags,
 }
 
 static Error checkOptions() {
-  if (options().manifestFile.empty() == options().inputDirectory.empty())
+  bool hasManifest = !options().manifestFile.empty();
+  if (hasManifest && !options().inputDirectory.empty())
+    return makeError("'--inputs' has no effect: the manifest says what the "
+                     "arguments are");
+  if (!hasManifest && options().inputDirectory.empty())
     return makeError("give the arguments by --manifest or by --inputs");
-  if (!options().manifestFile.empty())
+  if (hasManifest)
     if (Error error = refuse({options().emit},
                              "a manifest asks for the loss and the gradients, "
                              "which '--wrt', '--result' and '--no-gradients' "
                              "choose"))
       return error;
-  if (!options().manifestFile.empty())
+  if (hasManifest)
     return options().flags.refuse({"tangents"},
                                   "a manifest has no values for these "
                                   "arguments, give them by --inputs");
@@ -409,7 +413,8 @@ static Error writeReports(ArrayRef<RunReport> reports,
 }
 
 static Error runTool() {
-  if (Error error = checkFileNames(getOutputFlags()))
+  if (Error error = checkFileNames(
+          getOutputFlags(), {options().inputFile, options().manifestFile}))
     return error;
   if (Error error = applyFlags())
     return error;

@@ -45,6 +45,10 @@ public:
   /// `budget`. All that can be said of a value without a model is said now.
   static llvm::Expected<WhatIf> parse(llvm::ArrayRef<std::string> lists);
 
+  /// Sets what the first row changes of the model. What else a tool takes over
+  /// into `options` can then be checked against that.
+  llvm::Error setFirst(StepOptions &options) const;
+
   /// Plans `module` once for each combination, the last key changing first. It
   /// is a function (L0), which stays as it is, or a graph of tasks (L2), whose
   /// batch and types are settled. `options` say everything that a condition

@@ -185,7 +185,7 @@ struct IntegerSyntax {
       value = parsed;
       return llvm::Error::success();
     }
-    if (least == std::numeric_limits<T>::min())
+    if (std::is_signed_v<T> && least == std::numeric_limits<T>::min())
       return makeExpectedError("an integer", text);
     return makeExpectedError(
         "an integer, " + std::to_string(least) + " or more", text);
