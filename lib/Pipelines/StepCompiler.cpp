@@ -33,8 +33,7 @@ static LogicalResult runPasses(PassManager &pm, ModuleOp module) {
 static LogicalResult compileTo(StepLevel level, ModuleOp module,
                                const StepOptions &options) {
   if (!findEntry(module, options.function))
-    return module.emitError("has no function '")
-           << options.function << "' to compile";
+    return reportNoEntry(module, options.function);
   if (llvm::Error error = checkStepOptions(options))
     return module.emitError(llvm::toString(std::move(error)));
   PassManager pm(module.getContext());

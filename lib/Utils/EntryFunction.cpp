@@ -8,11 +8,12 @@
 
 using namespace mlir;
 
+/// The sequences of a transform script are no functions of the program.
+static bool isFunction(FunctionOpInterface function) {
+  return function->getName().getDialectNamespace() != "transform";
+}
+
 FunctionOpInterface remat::findEntry(ModuleOp module, StringRef name) {
-  // The sequences of a transform script are no functions of the program.
-  auto isFunction = [](FunctionOpInterface function) {
-    return function->getName().getDialectNamespace() != "transform";
-  };
   auto entry = module.lookupSymbol<FunctionOpInterface>(name);
   if (entry && isFunction(entry))
     return entry;
@@ -29,4 +30,21 @@ FunctionOpInterface remat::findEntry(ModuleOp module, StringRef name) {
       });
   return llvm::hasSingleElement(visible) ? *visible.begin()
                                          : FunctionOpInterface();
+}
+
+LogicalResult remat::reportNoEntry(ModuleOp module, StringRef name) {
+  InFlightDiagnostic error = module.emitError("has no function '")
+                             << name << "' to compile";
+  constexpr unsigned most = 8;
+  unsigned count = 0;
+  for (auto other : llvm::make_filter_range(
+           module.getOps<FunctionOpInterface>(), isFunction)) {
+    if (++count > most) {
+      error << " and others";
+      break;
+    }
+    error << (count == 1 ? ", expected one of '" : ", '") << other.getName()
+          << "'";
+  }
+  return error;
 }

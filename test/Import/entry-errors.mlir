@@ -1,6 +1,6 @@
 // RUN: remat-opt %s --remat-import-entry -verify-diagnostics -split-input-file
 
-// expected-error @+1 {{has no function 'main' to compile}}
+// expected-error @+1 {{has no function 'main' to compile, expected one of 'a', 'b'}}
 module {
   func.func @a() { return }
   func.func @b() { return }

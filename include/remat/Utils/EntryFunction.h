@@ -18,6 +18,9 @@ namespace remat {
 mlir::FunctionOpInterface findEntry(mlir::ModuleOp module,
                                     llvm::StringRef name);
 
+/// Reports that there is none, and which functions there are. Fails always.
+llvm::LogicalResult reportNoEntry(mlir::ModuleOp module, llvm::StringRef name);
+
 } // namespace remat
 
 #endif // REMAT_UTILS_ENTRYFUNCTION_H

@@ -163,7 +163,7 @@ struct ImportEntry : public remat::impl::ImportEntryPassBase<ImportEntry> {
     auto entry = dyn_cast_or_null<func::FuncOp>(
         findEntry(module, function).getOperation());
     if (!entry) {
-      module.emitError("has no function '") << function << "' to compile";
+      (void)reportNoEntry(module, function);
       return signalPassFailure();
     }
     SetVector<Operation *> reached = findReachable(entry);
