@@ -121,6 +121,22 @@ class OperationTest(unittest.TestCase):
         self.check(lambda m, x: m.n(x, x @ m.w), self.x(5, 6), layer=nn.Bilinear(6, 6, 3))
         self.check(lambda m, x: F.scaled_dot_product_attention(x @ m.w, x, x, is_causal=True), self.x(2, 2, 5, 6))
 
+    def test_attention_by_its_own_name(self):
+        """Both results, as they lie in memory, and the gradients, with fewer heads of keys than of queries, too."""
+        attend = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        # The second query sees no key.
+        unseen = torch.zeros(5, 6).index_fill(0, torch.tensor([1]), -math.inf)
+        for heads, options in ((2, {}), (1, {"scale": 0.3}), (2, {"is_causal": True}),
+                               (2, {"attn_mask": torch.randn(2, 1, 5, 6)}), (2, {"attn_mask": unseen})):
+            with self.subTest(heads=heads, **options):
+                inputs = [torch.randn(2, h, n, 8, requires_grad=True) for h, n in ((2, 5), (heads, 6), (heads, 6))]
+                run = lambda q, k, v: attend(q, k, v, **options)
+                results = [f(*inputs) for f in (run, torch.compile(run, backend="remat"))]
+                for expected, actual in zip(*results):
+                    torch.testing.assert_close(actual, expected, check_stride=True)
+                gradients = [torch.autograd.grad(r[0].square().sum(), inputs) for r in results]
+                torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-4, atol=1e-5)
+
     def test_indices(self):
         rows = torch.tensor([0, 4, 2, 4, 0])
         self.check(lambda m, x, i: m.w[i] * x, self.x(5, 6), torch.tensor([0, 1, -1, 1, 5]))

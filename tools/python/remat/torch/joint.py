@@ -12,6 +12,7 @@ import warnings
 import torch
 
 from ..errors import ExportError
+from .attention import attention
 from .bits import bits
 from .choices import choices
 from .custom import custom_operations, located
@@ -46,8 +47,8 @@ def decompositions():
                 name = getattr(getattr(op, "overloadpacket", op), "__name__", "")
                 if name not in RULES and name not in FORMULAS:
                     _table[op] = in_order(op, function)
-        for table in (linear_algebra(), more_decompositions(), choices(), special_functions(), recurrent_cells(),
-                      quantized(), fast_paths(), draws(), segments(), bits(), own_decompositions()):
+        for table in (linear_algebra(), attention(), more_decompositions(), choices(), special_functions(),
+                      recurrent_cells(), quantized(), fast_paths(), draws(), segments(), bits(), own_decompositions()):
             _table.update((op, located(op, in_order(op, function))) for op, function in table.items())
     # Libraries may have been imported since.
     return {**custom_operations(), **_table, **grouped_products()}
