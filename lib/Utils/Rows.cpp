@@ -107,9 +107,8 @@ static bool hasReducedRows(Value value) {
 bool remat::isLayer(linalg::LinalgOp contraction) {
   SmallVector<AffineMap> maps = contraction.getIndexingMapsArray();
   for (unsigned loop = 0; loop < contraction.getNumLoops(); ++loop)
-    if (llvm::all_of(maps, [&](AffineMap map) {
-          return map.isFunctionOfDim(loop);
-        }))
+    if (llvm::all_of(maps,
+                     [&](AffineMap map) { return map.isFunctionOfDim(loop); }))
       return false;
   return !hasReducedRows(contraction->getResult(0));
 }

@@ -33,8 +33,8 @@ bool isContractionInRow(mlir::linalg::LinalgOp contraction,
 /// Whether a contraction is a layer of a network: all rows share one matrix,
 /// whatever the rank of the result is, and what reads that works element by
 /// element, or is another contraction. A library takes less time for it than a
-/// kernel that works row by row. The scores of attention are a batch; logits are
-/// reduced row by row.
+/// kernel that works row by row. The scores of attention are a batch; logits
+/// are reduced row by row.
 bool isLayer(mlir::linalg::LinalgOp contraction);
 
 } // namespace remat

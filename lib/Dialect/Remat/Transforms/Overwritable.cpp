@@ -27,6 +27,10 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
+#include <deque>
+
 using namespace mlir;
 using namespace remat;
 
@@ -147,34 +151,72 @@ static bool isChecked(linalg::GenericOp op, Makings &makings) {
       });
 }
 
-/// Whether the element of result `number` is written when that of `operand` has
-/// been read for all results, and by all of the kernel. Code for one that is
-/// not made of it, where a condition is the same for all elements, may write
-/// all of it first, which does no harm where nothing else reads it then. A
-/// result that is the operand itself may become a copy of it behind all others.
-static bool isWrittenLast(linalg::GenericOp op, unsigned number,
-                          OpOperand &operand) {
+namespace {
+/// What the results of an operation make of an element of an operand, for each
+/// choice of the conditions that are the same for all elements. Found once for
+/// all results.
+class ElementReads {
+public:
+  ElementReads(linalg::GenericOp op, OpOperand &operand);
+
+  /// Whether the element of result `number` is written when that of the operand
+  /// has been read for all results, and by all of the kernel. Code for one that
+  /// is not made of it, where a condition is the same for all elements, may
+  /// write all of it first, which does no harm where nothing else reads it
+  /// then. A result that is the operand itself may become a copy of it behind
+  /// all others.
+  bool isWrittenLast(unsigned number);
+
+private:
+  struct Choice {
+    Choice(Block *body, Value element, Choices given)
+        : choices(std::move(given)),
+          makings(body, element, /*always=*/false, choices),
+          alwaysMakings(body, element, /*always=*/true, choices) {}
+
+    // The makings refer to the choices.
+    Choices choices;
+    Makings makings, alwaysMakings;
+    /// Results that are the element, and that may be made of it.
+    llvm::SmallBitVector kept, reading;
+    bool isChecked = false;
+  };
+
+  bool isSharedByKernel;
+  OperandRange results;
+  std::deque<Choice> all;
+};
+} // namespace
+
+ElementReads::ElementReads(linalg::GenericOp op, OpOperand &operand)
+    : isSharedByKernel(!operand.get().hasOneUse()),
+      results(op.getBody()->getTerminator()->getOperands()) {
   Value element = op.getMatchingBlockArgument(&operand);
-  auto results = op.getBody()->getTerminator()->getOperands();
   SmallVector<Value> conditions = findConditions(op);
-  bool isEverMade = false;
   for (unsigned bits = 0; bits < 1u << conditions.size(); ++bits) {
     Choices choices;
     for (auto [index, condition] : llvm::enumerate(conditions))
       choices[condition] = bits >> index & 1;
-    bool isShared = !operand.get().hasOneUse();
-    bool isKept = choose(results[number], choices) == element;
-    Makings mayRead(op.getBody(), element, /*always=*/false, choices);
-    for (unsigned other = 0; other < op.getNumResults(); ++other) {
-      if (other == number)
-        continue;
-      if (!isKept && choose(results[other], choices) == element)
-        return false;
-      isShared |= mayRead.contain(results[other]);
+    Choice &choice = all.emplace_back(op.getBody(), element, choices);
+    choice.kept.resize(results.size());
+    choice.reading.resize(results.size());
+    for (auto [number, result] : llvm::enumerate(results)) {
+      choice.kept[number] = choose(result, choices) == element;
+      choice.reading[number] = choice.makings.contain(result);
     }
-    isShared |= isChecked(op, mayRead);
-    bool isMade = Makings(op.getBody(), element, /*always=*/isShared, choices)
-                      .contain(results[number]);
+    choice.isChecked = isChecked(op, choice.makings);
+  }
+}
+
+bool ElementReads::isWrittenLast(unsigned number) {
+  bool isEverMade = false;
+  for (Choice &choice : all) {
+    if (!choice.kept[number] && choice.kept.any())
+      return false;
+    bool isShared = isSharedByKernel || choice.isChecked ||
+                    choice.reading.count() > choice.reading[number];
+    Makings &makings = isShared ? choice.alwaysMakings : choice.makings;
+    bool isMade = makings.contain(results[number]);
     if (!isMade && isShared)
       return false;
     isEverMade |= isMade;
@@ -278,9 +320,20 @@ static SmallVector<BlockArgument> findUpdated(Value stack) {
   });
 }
 
+/// What is known of the operands of a kernel's operations.
+using KnownReads = llvm::DenseMap<OpOperand *, std::unique_ptr<ElementReads>>;
+
+static ElementReads &getReads(linalg::GenericOp op, OpOperand &operand,
+                              KnownReads &known) {
+  std::unique_ptr<ElementReads> &reads = known[&operand];
+  if (!reads)
+    reads = std::make_unique<ElementReads>(op, operand);
+  return *reads;
+}
+
 /// Whether result `result` of `kernel` may be written over `argument`.
 static bool mayOverwrite(func::FuncOp kernel, unsigned result,
-                         BlockArgument argument) {
+                         BlockArgument argument, KnownReads &known) {
   Block &body = kernel.getBody().front();
   if (auto copy = body.getTerminator()
                       ->getOperand(result)
@@ -325,7 +378,7 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
       return false;
     if (reader == writer) {
       if (reader.getMatchingIndexingMap(&use) != written ||
-          !isWrittenLast(writer, number, use))
+          !getReads(writer, use, known).isWrittenLast(number))
         return false;
       readByWriter = true;
       continue;
@@ -355,20 +408,21 @@ findOverwritableOfRows(func::FuncOp kernel) {
     return operands;
   // Loops may have thousands of arguments and results.
   DenseMap<Value, SmallVector<BlockArgument>> updatedOf;
+  KnownReads known;
   Operation *terminator = kernel.getBody().front().getTerminator();
   for (auto [result, value] : llvm::enumerate(terminator->getOperands())) {
     if (auto unstack = value.getDefiningOp<UnstackOp>()) {
       Value stack = unstack.getStack();
-      auto known = updatedOf.find(stack);
-      if (known == updatedOf.end())
-        known = updatedOf.insert({stack, findUpdated(stack)}).first;
+      auto updated = updatedOf.find(stack);
+      if (updated == updatedOf.end())
+        updated = updatedOf.insert({stack, findUpdated(stack)}).first;
       unsigned element = cast<OpResult>(value).getResultNumber();
-      if (!known->second.empty() && known->second[element])
-        operands[result].push_back(known->second[element].getArgNumber());
+      if (!updated->second.empty() && updated->second[element])
+        operands[result].push_back(updated->second[element].getArgNumber());
       continue;
     }
     for (BlockArgument argument : kernel.getArguments())
-      if (mayOverwrite(kernel, result, argument))
+      if (mayOverwrite(kernel, result, argument, known))
         operands[result].push_back(argument.getArgNumber());
   }
   return operands;
