@@ -165,6 +165,7 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addNestedPass<func::FuncOp>(createScatterToOneHotPass());
   pm.addNestedPass<func::FuncOp>(createScatterIntoSumsPass());
   pm.addNestedPass<func::FuncOp>(createSinkIntoGathersPass());
+  pm.addNestedPass<func::FuncOp>(createTransposeFactorsPass());
   pm.addNestedPass<func::FuncOp>(createRecomputeCheapPass());
   if (options.channels != ConvolutionChannels::Program) {
     WidenChannelsPassOptions wide;

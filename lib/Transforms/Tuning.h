@@ -52,6 +52,12 @@ struct FusionTuning {
   static constexpr double leastGain = 2;
 };
 
+/// `remat-transpose-factors`.
+struct TransposeTuning {
+  /// Contractions of fewer products take less time than a copy's kernel.
+  static constexpr int64_t minProducts = 1 << 16;
+};
+
 /// `remat-pick-early`.
 struct PickTuning {
   /// Smaller tensors may wait: one more task costs more than it saves.

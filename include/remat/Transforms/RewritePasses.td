@@ -51,6 +51,28 @@ def NarrowContractionOperandsPass : Pass<"remat-narrow-contraction-operands", ":
   ];
 }
 
+def TransposeFactorsPass : Pass<"remat-transpose-factors", "::mlir::func::FuncOp"> {
+  let summary = "Put dimensions that a contraction sums over next to each other";
+  let description = [{
+    A library multiplies matrices: what a contraction sums over has to be one
+    dimension, or several that follow each other in memory, in both factors in
+    the same order. In gradients of weights it often is not, where the forward
+    pass reads a transposed tensor in place, as the output of attention's heads
+    is. The loops that would be generated for it take many times as long as the
+    library.
+
+    Here a contraction that sums over several dimensions reads a transposed copy
+    of a factor where that makes one dimension of them; of two factors with
+    different orders, the smaller one is copied. Batches of contractions, which
+    kernels that work row by row have, and small contractions stay as they are.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numTransposed", "num-transposed", "Number of factors transposed">
+  ];
+}
+
 def CompareRowMaximaPass : Pass<"remat-compare-row-maxima", "::mlir::func::FuncOp"> {
   let summary = "Ask maxima whether all of a row is minus infinity";
   let description = [{

@@ -132,8 +132,9 @@ def _saturate(body, a, source, target):
     below, above = (0, 2 ** bits) if unsigned else (-2 ** (bits - 1), 2 ** (bits - 1))
     limit = lambda number: float("inf") * number if old == "f16" and abs(number) > 65504 else number
     found = body.cast("arith.fptoui" if unsigned else "arith.fptosi", a, old, new)
-    for predicate, bound, chosen in (("ole", limit(below), below), ("oge", limit(above), above - 1 if bits < 8 or not unsigned else -1),
-                                     ("uno", 0, 0)):
+    # Constants of the IR have a sign.
+    most = above - 1 if bits < 8 or not unsigned else -1
+    for predicate, bound, chosen in (("ole", limit(below), below), ("oge", limit(above), most), ("uno", 0, 0)):
         found = body.select(body.compare(predicate, a, body.constant(bound, old), old),
                             body.constant(chosen, new), found, new)
     return found
