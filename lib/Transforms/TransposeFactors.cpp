@@ -21,6 +21,8 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace remat {
 #define GEN_PASS_DEF_TRANSPOSEFACTORSPASS
 #include "remat/Transforms/Passes.h.inc"
@@ -126,11 +128,11 @@ static bool isCandidate(linalg::ContractOp op, ArrayRef<AffineMap> maps,
                         ArrayRef<int64_t> sizes) {
   if (!isContractionBody(*op.getBlock()) || !op.hasPureTensorSemantics())
     return false;
-  int64_t products = 1;
+  uint64_t products = 1;
   for (auto [loop, size] : llvm::enumerate(sizes)) {
     if (ShapedType::isDynamic(size))
       return false;
-    products *= size;
+    products = llvm::SaturatingMultiply(products, uint64_t(size));
     bool isInAll = llvm::all_of(maps, [&, loop = loop](AffineMap map) {
       return map.isFunctionOfDim(loop);
     });

@@ -55,7 +55,7 @@ struct FusionTuning {
 /// `remat-transpose-factors`.
 struct TransposeTuning {
   /// Contractions of fewer products take less time than a copy's kernel.
-  static constexpr int64_t minProducts = 1 << 16;
+  static constexpr uint64_t minProducts = 1 << 16;
 };
 
 /// `remat-pick-early`.

@@ -47,8 +47,7 @@ static int64_t getKeptBytes(Value value) {
 /// Whether `op` is a batch of contractions that are larger than their factors.
 static bool isExpandingContraction(Operation *op) {
   auto contraction = dyn_cast<linalg::ContractOp>(op);
-  if (!contraction || !isContractionBody(*contraction.getBlock()) ||
-      isLayer(contraction))
+  if (!contraction || !isContractionBody(*contraction.getBlock()))
     return false;
   int64_t factors = 0, length = 1;
   for (Value input : contraction.getDpsInputs())
@@ -59,7 +58,7 @@ static bool isExpandingContraction(Operation *op) {
       length *= size;
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   return type.getRank() >= 3 && type.getNumElements() >= factors &&
-         length <= RecomputeTuning::maxShortSum;
+         length <= RecomputeTuning::maxShortSum && !isLayer(contraction);
 }
 
 /// Whether `op` is a convolution of arguments, which are there anyway, whose
