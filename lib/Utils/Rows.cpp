@@ -106,9 +106,12 @@ static bool hasReducedRows(Value value) {
 
 bool remat::isLayer(linalg::LinalgOp contraction) {
   SmallVector<AffineMap> maps = contraction.getIndexingMapsArray();
+  SmallVector<int64_t> sizes = getLoopSizes(contraction);
+  // A batch of one is none.
   for (unsigned loop = 0; loop < contraction.getNumLoops(); ++loop)
-    if (llvm::all_of(maps,
-                     [&](AffineMap map) { return map.isFunctionOfDim(loop); }))
+    if (sizes[loop] != 1 && llvm::all_of(maps, [&](AffineMap map) {
+          return map.isFunctionOfDim(loop);
+        }))
       return false;
   return !hasReducedRows(contraction->getResult(0));
 }
