@@ -99,3 +99,34 @@ func.func @repeated(%x: tensor<2x3x4xf32>, %w: tensor<5x4xf32>) -> (tensor<2x3x5
   %1 = linalg.contract indexing_maps = [#x, #w, #o] ins(%x, %wide : tensor<2x3x4xf32>, tensor<2x4x5xf32>) outs(%f1 : tensor<3x5xf32>) -> tensor<3x5xf32>
   return %0, %1 : tensor<2x3x5xf32>, tensor<3x5xf32>
 }
+
+// A transposed result is written as it is read where a library can: dimensions
+// of one factor stay next to each other, behind those of a batch.
+// CHECK-LABEL: @transposed
+// CHECK-SAME: %[[X:.*]]: tensor<6x3xf32>, %[[Y:.*]]: tensor<6x4x5xf32>, %[[A:.*]]: tensor<2x6x3xf32>, %[[B:.*]]: tensor<2x6x4xf32>
+// CHECK: %[[R0:.*]] = linalg.contract {{.*}} ins(%[[X]], %[[Y]] : {{.*}} -> tensor<4x5x3xf32>
+// CHECK: %[[R1:.*]] = linalg.contract {{.*}} ins(%[[A]], %[[B]] : {{.*}} -> tensor<2x4x3xf32>
+// CHECK: linalg.contract {{.*}} ins(%[[X]], %[[Y]] : {{.*}} -> tensor<3x4x5xf32>
+// CHECK: %[[R2:.*]] = linalg.transpose
+// CHECK: return %[[R0]], %[[R1]], %[[R2]]
+#xt = affine_map<(d, h, k, n) -> (n, d)>
+#yt = affine_map<(d, h, k, n) -> (n, h, k)>
+#rt = affine_map<(d, h, k, n) -> (d, h, k)>
+#at = affine_map<(b, d, f, n) -> (b, n, d)>
+#bt = affine_map<(b, d, f, n) -> (b, n, f)>
+#ct = affine_map<(b, d, f, n) -> (b, d, f)>
+func.func @transposed(%x: tensor<6x3xf32>, %y: tensor<6x4x5xf32>, %a: tensor<2x6x3xf32>, %b: tensor<2x6x4xf32>)
+    -> (tensor<4x5x3xf32>, tensor<2x4x3xf32>, tensor<4x3x5xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<3x4x5xf32>
+  %0 = linalg.contract indexing_maps = [#xt, #yt, #rt] ins(%x, %y : tensor<6x3xf32>, tensor<6x4x5xf32>) outs(%zero : tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+  %e0 = tensor.empty() : tensor<4x5x3xf32>
+  %r0 = linalg.transpose ins(%0 : tensor<3x4x5xf32>) outs(%e0 : tensor<4x5x3xf32>) permutation = [1, 2, 0]
+  %zero1 = arith.constant dense<0.0> : tensor<2x3x4xf32>
+  %1 = linalg.contract indexing_maps = [#at, #bt, #ct] ins(%a, %b : tensor<2x6x3xf32>, tensor<2x6x4xf32>) outs(%zero1 : tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %e1 = tensor.empty() : tensor<2x4x3xf32>
+  %r1 = linalg.transpose ins(%1 : tensor<2x3x4xf32>) outs(%e1 : tensor<2x4x3xf32>) permutation = [0, 2, 1]
+  %2 = linalg.contract indexing_maps = [#xt, #yt, #rt] ins(%x, %y : tensor<6x3xf32>, tensor<6x4x5xf32>) outs(%zero : tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+  %e2 = tensor.empty() : tensor<4x3x5xf32>
+  %r2 = linalg.transpose ins(%2 : tensor<3x4x5xf32>) outs(%e2 : tensor<4x3x5xf32>) permutation = [1, 0, 2]
+  return %r0, %r1, %r2 : tensor<4x5x3xf32>, tensor<2x4x3xf32>, tensor<4x3x5xf32>
+}

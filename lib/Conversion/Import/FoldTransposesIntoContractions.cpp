@@ -1,11 +1,12 @@
-//===- FoldTransposesIntoContractions.cpp - factors where they are --------===//
+//===- FoldTransposesIntoContractions.cpp - tensors where they are --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
 // Exporters transpose, repeat and reshape what they multiply, to a contraction
-// that has a name. One with indexing maps reads the tensors from before. The
+// that has a name, and transpose what it makes, such as the gradient of a
+// weight. One with indexing maps reads and writes the tensors themselves. The
 // heads of keys and values that groups of query heads share are so in memory
 // once, and their gradients are summed over the group by the contraction that
 // makes them.
@@ -104,6 +105,70 @@ static void foldLayouts(RewriterBase &rewriter, linalg::ContractOp op) {
   rewriter.modifyOpInPlace(op, [&] {
     op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
   });
+}
+
+//===----------------------------------------------------------------------===//
+// Transposed results
+//===----------------------------------------------------------------------===//
+
+/// Whether the dimensions of the result are those of a batch, then those of one
+/// factor, then those of the other, as the factors have them in memory: a
+/// library writes such a result, in whatever order the factors are.
+static bool isWrittenInOrder(ArrayRef<AffineMap> maps,
+                             ArrayRef<int64_t> sizes) {
+  // The factors whose dimensions were found, and the place of the last in its
+  // factor.
+  SmallVector<unsigned> factors;
+  unsigned last = 0;
+  for (AffineExpr expr : maps[2].getResults()) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    bool isOfLhs = maps[0].isFunctionOfDim(loop);
+    bool isOfBatch = isOfLhs && maps[1].isFunctionOfDim(loop);
+    // Loops of one iteration are nowhere in memory.
+    if (sizes[loop] == 1 || (isOfBatch && factors.empty()))
+      continue;
+    unsigned factor = isOfLhs ? 0 : 1;
+    unsigned place = *maps[factor].getResultPosition(expr);
+    bool isNext = factors.empty() || factor != factors.back();
+    if (isOfBatch || (isNext ? factors.size() == 2 : place < last))
+      return false;
+    if (isNext)
+      factors.push_back(factor);
+    last = place;
+  }
+  return true;
+}
+
+/// Writes what the only reader of the result would make of it by a transpose.
+/// Returns the contraction that there is then.
+static linalg::ContractOp foldResultLayout(RewriterBase &rewriter,
+                                           linalg::ContractOp op) {
+  while (op->getResult(0).hasOneUse() && isZeroTensor(op.getOutputs()[0])) {
+    Operation *reader = *op->getResult(0).user_begin();
+    std::optional<Permutation> transpose = matchPermutation(reader);
+    if (!transpose || transpose->input != op->getResult(0) ||
+        reader->getBlock() != op->getBlock() ||
+        reader->getDiscardableAttrDictionary() !=
+            op->getDiscardableAttrDictionary())
+      break;
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    maps[2] = maps[2].getSubMap(
+        SmallVector<unsigned>(transpose->dims.begin(), transpose->dims.end()));
+    if (!isWrittenInOrder(maps, op.getStaticLoopRanges()))
+      break;
+    rewriter.setInsertionPoint(op);
+    auto type = cast<RankedTensorType>(reader->getResult(0).getType());
+    auto written = linalg::ContractOp::create(
+        rewriter, op.getLoc(), TypeRange{type}, op.getInputs(),
+        ValueRange{createZeros(rewriter, op.getLoc(), type)},
+        rewriter.getAffineMapArrayAttr(maps));
+    written.setCastAttr(op.getCastAttr());
+    written->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.replaceOp(reader, written);
+    rewriter.eraseOp(op);
+    op = written;
+  }
+  return op;
 }
 
 //===----------------------------------------------------------------------===//
@@ -289,4 +354,5 @@ void import::foldTransposesIntoContraction(RewriterBase &rewriter,
       foldLayouts(rewriter, op);
     }
   }
+  foldResultLayout(rewriter, op);
 }

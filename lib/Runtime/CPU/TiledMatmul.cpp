@@ -276,9 +276,32 @@ struct Columns {
   int64_t length, termStride;
 };
 
+/// C^T = B^T A^T.
+remat_matmul transpose(const remat_matmul &d) {
+  remat_matmul result = d;
+  std::swap(result.a_dtype, result.b_dtype);
+  std::swap(result.m, result.n);
+  std::swap(result.a_batch_stride, result.b_batch_stride);
+  std::swap(result.c_m_stride, result.c_n_stride);
+  result.a_m_stride = d.b_n_stride;
+  result.a_k_stride = d.b_k_stride;
+  result.b_k_stride = d.a_k_stride;
+  result.b_n_stride = d.a_m_stride;
+  return result;
+}
+
+/// Whether the rows of the result are next to each other, and not the columns.
+/// What an epilogue adds is described for the matmul as it is.
+bool isColumnMajor(const remat_matmul &d) {
+  return d.c_n_stride != 1 && d.n != 1 && (d.c_m_stride == 1 || d.m == 1) &&
+         d.epilogue == 0;
+}
+
 class TiledMatmul : public LibraryCall {
 public:
-  explicit TiledMatmul(const remat_matmul &matmul) : d(matmul) {}
+  explicit TiledMatmul(const remat_matmul &matmul)
+      : isSwapped(isColumnMajor(matmul)),
+        d(isSwapped ? transpose(matmul) : matmul) {}
 
   bool run(const void *const *operands, void *result, void *workspace,
            std::string &error) override;
@@ -291,6 +314,8 @@ private:
   template <typename T>
   void runSums(const void *const *operands, void *result) const;
 
+  /// Whether A is the call's operand 1, B its operand 0.
+  bool isSwapped;
   remat_matmul d;
 };
 
@@ -325,8 +350,8 @@ void TiledMatmul::runBlocks(const void *const *operands, void *result) const {
                   int64_t row = number % down() * rows;
                   int64_t column = number / down() % across() * columns;
                   Block block{d,
-                              operands[0],
-                              operands[1],
+                              operands[isSwapped ? 1 : 0],
+                              operands[isSwapped ? 0 : 1],
                               result,
                               row * d.a_m_stride,
                               column * d.b_n_stride,
