@@ -225,7 +225,8 @@ LogicalResult Batcher::emitScatter(ScatterOp op) {
   Value init = getInit(op.getInit());
   auto made = ScatterOp::create(
       builder, op.getLoc(), TypeRange(init.getType()), inputs, init,
-      builder.getAffineMapArrayAttr(maps), builder.getDenseI64ArrayAttr(sizes));
+      builder.getAffineMapArrayAttr(maps), builder.getDenseI64ArrayAttr(sizes),
+      op.getMaximumAttr());
   auto *block = new Block;
   made.getBody().push_back(block);
   Value row = block->addArgument(builder.getIndexType(), op.getLoc());

@@ -51,9 +51,9 @@ struct ScatterBufferization
         getBuffer(rewriter, scatter.getInit(), options, state);
     if (failed(init))
       return failure();
-    auto onBuffers =
-        ScatterOp::create(rewriter, op->getLoc(), TypeRange(), inputs, *init,
-                          scatter.getIndexingMaps(), scatter.getSizes());
+    auto onBuffers = ScatterOp::create(
+        rewriter, op->getLoc(), TypeRange(), inputs, *init,
+        scatter.getIndexingMaps(), scatter.getSizes(), scatter.getMaximum());
     onBuffers->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     rewriter.inlineRegionBefore(scatter.getBody(), onBuffers.getBody(),
                                 onBuffers.getBody().end());

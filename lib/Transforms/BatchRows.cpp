@@ -242,6 +242,9 @@ static std::optional<RowDims> relateScatter(ScatterOp op, RowAnchor anchor) {
   BlockArgument point = points[*dims.loop];
   auto found = llvm::find(places, point);
   dims.isReduced = found == places.end();
+  // Parts are added up.
+  if (dims.isReduced && op.getMaximum())
+    return std::nullopt;
   // Of a part, the body gets other numbers of rows than of the whole.
   if (dims.isReduced ? !point.use_empty() : !point.hasOneUse())
     return std::nullopt;

@@ -245,10 +245,10 @@ Value Permuter::rewriteScatter(ScatterOp op) {
   for (AffineMap &map : maps)
     map = map.replaceDimsAndSymbols(dims, {}, dims.size(), 0);
   Value init = order.empty() ? op.getInit() : read(op.getInit(), order);
-  auto scatter =
-      ScatterOp::create(rewriter, op.getLoc(), init.getType(), inputs, init,
-                        rewriter.getAffineMapArrayAttr(maps),
-                        rewriter.getDenseI64ArrayAttr(sizes));
+  auto scatter = ScatterOp::create(
+      rewriter, op.getLoc(), init.getType(), inputs, init,
+      rewriter.getAffineMapArrayAttr(maps),
+      rewriter.getDenseI64ArrayAttr(sizes), op.getMaximumAttr());
   for (NamedAttribute attribute : op->getDiscardableAttrs())
     scatter->setAttr(attribute.getName(), attribute.getValue());
   Block *body = rewriter.createBlock(&scatter.getBody());

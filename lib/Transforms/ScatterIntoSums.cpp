@@ -33,8 +33,8 @@ using namespace remat;
 /// The sum that alone reads what `scatter` makes, or null. Terms in a narrow
 /// type are added up first: each addition to something large would round.
 static linalg::GenericOp findSum(ScatterOp scatter) {
-  if (scatter->getNumResults() != 1 || !scatter->hasOneUse() ||
-      !isMemoryEffectFree(scatter))
+  if (scatter.getMaximum() || scatter->getNumResults() != 1 ||
+      !scatter->hasOneUse() || !isMemoryEffectFree(scatter))
     return nullptr;
   Type element = getElementTypeOrSelf(scatter.getInit().getType());
   auto sum = dyn_cast<linalg::GenericOp>(*scatter->user_begin());

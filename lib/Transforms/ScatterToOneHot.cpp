@@ -44,8 +44,8 @@ struct OneHot {
 static std::optional<OneHot> match(ScatterOp op) {
   auto type = dyn_cast<RankedTensorType>(op.getInit().getType());
   ArrayRef<int64_t> sizes = op.getSizes();
-  if (!type || !type.hasStaticShape() || !isMemoryEffectFree(op) ||
-      !isZeroTensor(op.getInit()) ||
+  if (!type || !type.hasStaticShape() || op.getMaximum() ||
+      !isMemoryEffectFree(op) || !isZeroTensor(op.getInit()) ||
       type.getRank() != static_cast<int64_t>(sizes.size()) + 1)
     return std::nullopt;
   Block &body = op.getBody().front();

@@ -46,8 +46,8 @@ func.func @add(%x: tensor<10x4xf32>, %u: tensor<1000x4xf32>, %ids: tensor<1000xi
 // CHECK-LABEL: func.func @overwrite
 // CHECK-SAME:    (%[[X:.*]]: tensor<10x4xf32>, %[[U:.*]]: tensor<1000x4xf32>, %[[I:.*]]: tensor<1000xi64>)
 // CHECK-NOT:     scf.for
-// CHECK:         remat.check_index
-// CHECK:         %[[LAST:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]
+// CHECK:         %[[LAST:.*]] = remat.scatter {indexing_maps = [], maximum, sizes = array<i64: 1000>}
+// CHECK:           remat.check_index
 // CHECK:         -> tensor<10xindex>
 // CHECK:         linalg.generic {{.*}} ins(%[[LAST]], %[[X]] :
 // CHECK:           arith.cmpi sge
@@ -109,7 +109,7 @@ func.func @add_some(%x: tensor<10x4xf32>, %u: tensor<1000x4xf32>, %ids: tensor<1
 
 // CHECK-LABEL: func.func @overwrite_some
 // CHECK-SAME:    (%{{.*}}: tensor<10x4xf32>, %[[U:.*]]: tensor<1000x4xf32>
-// CHECK:         tensor.empty() : tensor<2xindex>
+// CHECK:         remat.scatter {indexing_maps = [], maximum, sizes = array<i64: 2>}
 // CHECK:         %[[IS:.*]] = arith.cmpi sge
 // CHECK:         %[[N:.*]] = arith.select %[[IS]]
 // CHECK:         %[[A:.*]] = arith.addi %[[N]], %{{.*}}

@@ -267,7 +267,6 @@ private:
   Value overwrite();
   Value takeRead(const Update &update);
   Value computeCounter(OpBuilder &nested, Value iteration);
-  Value computePlaces(int64_t dim);
   Value findLastUpdates(ArrayRef<int64_t> dims);
   Value computeIndex(OpBuilder &nested, int64_t dim, Value iteration);
   Value combine(OpBuilder &nested, ArrayRef<Value> elements, bool isTerm);
@@ -400,60 +399,26 @@ Value Rewriter::add() {
   return scatter.getResult();
 }
 
-/// The place of every update in dimension `dim`.
-Value Rewriter::computePlaces(int64_t dim) {
-  Value empty = tensor::EmptyOp::create(
-      builder, loc, ArrayRef<int64_t>{match.trips}, builder.getIndexType());
-  return linalg::GenericOp::create(
-             builder, loc, empty.getType(), ValueRange(), empty,
-             builder.getMultiDimIdentityMap(1), utils::IteratorType::parallel,
-             [&](OpBuilder &nested, Location loc, ValueRange) {
-               Value iteration = linalg::IndexOp::create(nested, loc, 0);
-               linalg::YieldOp::create(nested, loc,
-                                       computeIndex(nested, dim, iteration));
-             })
-      .getResult(0);
-}
-
 /// The number of the last update of each place in dimensions `dims`, or -1.
 Value Rewriter::findLastUpdates(ArrayRef<int64_t> dims) {
-  MLIRContext *context = builder.getContext();
-  unsigned rank = dims.size();
-  SmallVector<Value> places;
-  SmallVector<AffineMap> maps;
-  SmallVector<int64_t> shape;
-  for (int64_t dim : dims) {
-    places.push_back(computePlaces(dim));
-    shape.push_back(type.getDimSize(dim));
-    maps.push_back(
-        AffineMap::get(rank + 1, 0, getAffineDimExpr(rank, context)));
-  }
-  maps.push_back(builder.getMultiDimIdentityMap(rank + 1).dropResult(rank));
-  SmallVector<utils::IteratorType> iterators(rank,
-                                             utils::IteratorType::parallel);
-  iterators.push_back(utils::IteratorType::reduction);
+  SmallVector<int64_t> shape = llvm::map_to_vector(
+      dims, [&](int64_t dim) { return type.getDimSize(dim); });
   Value none = arith::ConstantIndexOp::create(builder, loc, -1);
   Value empty =
       tensor::EmptyOp::create(builder, loc, shape, builder.getIndexType());
   Value start = linalg::FillOp::create(builder, loc, none, empty).getResult(0);
-  return linalg::GenericOp::create(
-             builder, loc, start.getType(), places, start, maps, iterators,
-             [&](OpBuilder &nested, Location loc, ValueRange args) {
-               Value goesHere;
-               for (unsigned i = 0; i < rank; ++i) {
-                 Value equal = arith::CmpIOp::create(
-                     nested, loc, arith::CmpIPredicate::eq, args[i],
-                     linalg::IndexOp::create(nested, loc, i));
-                 goesHere = goesHere ? arith::AndIOp::create(nested, loc,
-                                                             goesHere, equal)
-                                     : equal;
-               }
-               Value last = arith::SelectOp::create(
-                   nested, loc, goesHere,
-                   linalg::IndexOp::create(nested, loc, rank), args[rank]);
-               linalg::YieldOp::create(nested, loc, last);
-             })
-      .getResult(0);
+  auto scatter = ScatterOp::create(
+      builder, loc, TypeRange(start.getType()), ValueRange(), start,
+      builder.getArrayAttr({}), ArrayRef<int64_t>{match.trips},
+      /*maximum=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = builder.createBlock(&scatter.getBody());
+  Value iteration = block->addArgument(builder.getIndexType(), loc);
+  SmallVector<Value> yields = llvm::map_to_vector(
+      dims, [&](int64_t dim) { return computeIndex(builder, dim, iteration); });
+  yields.push_back(iteration);
+  YieldOp::create(builder, loc, yields);
+  return scatter.getResult();
 }
 
 Value Rewriter::overwrite() {

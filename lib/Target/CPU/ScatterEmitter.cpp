@@ -371,13 +371,7 @@ LogicalResult ScatterEmitter::emitPoints(OpBuilder &builder) {
   Value old =
       rows ? memref::LoadOp::create(builder, loc, stack, address).getResult()
            : kernel.load(builder, loc, result.root, update.getType(), address);
-  Value sum;
-  if (isa<FloatType>(update.getType()))
-    sum = arith::AddFOp::create(builder, loc, old, update);
-  else if (isa<ComplexType>(update.getType()))
-    sum = complex::AddOp::create(builder, loc, old, update);
-  else
-    sum = arith::AddIOp::create(builder, loc, old, update);
+  Value sum = op.combine(builder, old, update);
   if (rows)
     memref::StoreOp::create(builder, loc, sum, stack, address);
   else

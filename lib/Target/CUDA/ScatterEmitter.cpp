@@ -271,12 +271,12 @@ static SmallVector<Value> openPoints(const ScatterPlan &plan,
 static void emitAddition(const ScatterPlan &plan, LaunchBuilder &launch,
                          ArrayRef<Value> values, ArrayRef<Value> place) {
   OpBuilder &builder = launch.builder;
-  Location loc = ScatterOp(plan.op).getLoc();
-  Value address =
-      emitLinear(builder, loc, plan.result.offset, plan.result.strides, place);
+  ScatterOp op = plan.op;
+  Value address = emitLinear(builder, op.getLoc(), plan.result.offset,
+                             plan.result.strides, place);
   SmallVector<Value> sums = loadResults(plan, launch, address);
   for (auto [sum, update] : llvm::zip(sums, values))
-    sum = emitScatterSum(builder, loc, sum, update);
+    sum = op.combine(builder, sum, update);
   storeResults(plan, launch, sums, address);
 }
 

@@ -461,7 +461,7 @@ LogicalResult ListedScatter::addRound(Value first,
     SmallVector<Value> sums(ifNew.getResults());
     for (auto [sum, value] :
          llvm::zip(MutableArrayRef(sums).drop_front(), values[i]))
-      sum = emitScatterSum(builder, loc, sum, value);
+      sum = op.combine(builder, sum, value);
     scf::YieldOp::create(builder, loc, sums);
     state.assign(ifMine.getResults().begin(), ifMine.getResults().end());
   }

@@ -184,12 +184,3 @@ void remat::cuda::storeResults(const ScatterPlan &plan, LaunchBuilder &launch,
     storeVector(launch.builder, loc, values,
                 launch.context.buffers.lookup(plan.result.root), address);
 }
-
-Value remat::cuda::emitScatterSum(OpBuilder &builder, Location loc, Value sum,
-                                  Value update) {
-  if (isa<FloatType>(sum.getType()))
-    return arith::AddFOp::create(builder, loc, sum, update);
-  if (isa<ComplexType>(sum.getType()))
-    return complex::AddOp::create(builder, loc, sum, update);
-  return arith::AddIOp::create(builder, loc, sum, update);
-}

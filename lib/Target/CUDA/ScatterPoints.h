@@ -78,10 +78,6 @@ llvm::SmallVector<mlir::Value> loadResults(const ScatterPlan &plan,
 void storeResults(const ScatterPlan &plan, LaunchBuilder &launch,
                   llvm::ArrayRef<mlir::Value> values, mlir::Value address);
 
-/// The sum of what was there and what a point adds.
-mlir::Value emitScatterSum(mlir::OpBuilder &builder, mlir::Location loc,
-                           mlir::Value sum, mlir::Value update);
-
 } // namespace remat::cuda
 
 #endif // REMAT_LIB_TARGET_CUDA_SCATTERPOINTS_H

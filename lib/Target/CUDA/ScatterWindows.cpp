@@ -317,7 +317,7 @@ LogicalResult WindowedScatter::addPoint(Candidate candidate,
           wanted);
     else
       takes = isAnd(candidate.isThere, isMine(points, lane));
-    Value sum = emitScatterSum(builder, loc, sums[lane], values[lane]);
+    Value sum = op.combine(builder, sums[lane], values[lane]);
     sums[lane] = arith::SelectOp::create(builder, loc, takes, sum, sums[lane]);
   }
   return success();

@@ -11,6 +11,17 @@ func.func @scatter_map_missing(%g: tensor<4xf32>, %z: tensor<8xf32>) {
 
 // -----
 
+func.func @scatter_maximum_of_floats(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{has elements of type 'f32', expected integers, of which 'maximum' is}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], maximum, sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @scatter_map_of_other_space(%g: tensor<4xf32>, %z: tensor<8xf32>) {
   // expected-error @+1 {{indexing map 0 has 2 dimensions and 0 symbols, expected 1 and 0}}
   %0 = remat.scatter {indexing_maps = [affine_map<(d0, d1) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {

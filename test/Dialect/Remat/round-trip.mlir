@@ -78,6 +78,14 @@ func.func @compute(%ids: tensor<32xi64>, %g: tensor<32x64xf32>, %zero: tensor<25
     %row = arith.index_cast %id : i64 to index
     remat.yield %row, %p1, %v : index, index, f32
   } -> tensor<256x64xf32>
+  // CHECK: remat.scatter {indexing_maps = [#{{.*}}], maximum, sizes = array<i64: 32>} ins(
+  %none = arith.constant dense<-1> : tensor<256xindex>
+  %last = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], maximum, sizes = array<i64: 32>}
+      ins(%ids : tensor<32xi64>) outs(%none : tensor<256xindex>) {
+  ^bb0(%p0: index, %id: i64):
+    %row = arith.index_cast %id : i64 to index
+    remat.yield %row, %p0 : index, index
+  } -> tensor<256xindex>
   // CHECK: remat.conv forward(
   %y = remat.conv forward(%x, %w) {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
       padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,

@@ -229,9 +229,9 @@ class Function:
         self.emit("} -> %s" % value.type)
         return value
 
-    def scatter(self, inputs, sizes, init, body):
-        """A remat.scatter. `body` gets a Body, the names of the coordinates and of the elements, and returns the names
-        of the indices and of the update."""
+    def scatter(self, inputs, sizes, init, body, maximum=False):
+        """A remat.scatter, of sums or of the greatest updates. `body` gets a Body, the names of the coordinates and of
+        the elements, and returns the names of the indices and of the update."""
         points = [self.fresh() for _ in sizes]
         names = [self.fresh() for _ in inputs]
         arguments = ["%s: index" % p for p in points] + ["%s: %s" % (n, v.element) for n, (v, _) in zip(names, inputs)]
@@ -240,8 +240,8 @@ class Function:
         value = Value(self.fresh(), init.shape, init.element)
         ins = "ins(%s : %s) " % (", ".join(v.name for v, _ in inputs), ", ".join(v.type for v, _ in inputs)) \
             if inputs else ""
-        self.emit("%s = remat.scatter {indexing_maps = [%s], sizes = array<i64%s>%s} %souts(%s : %s) {" % (
-            value.name, ", ".join(affine_map(len(sizes), m) for _, m in inputs),
+        self.emit("%s = remat.scatter {indexing_maps = [%s]%s, sizes = array<i64%s>%s} %souts(%s : %s) {" % (
+            value.name, ", ".join(affine_map(len(sizes), m) for _, m in inputs), ", maximum" if maximum else "",
             (": " if sizes else "") + ", ".join(map(str, sizes)), self.policy_of(value.name, "more"), ins,
             init.name, init.type), False)
         self.emit("^bb0(%s):" % ", ".join(arguments), False)

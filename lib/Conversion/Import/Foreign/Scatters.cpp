@@ -92,12 +92,12 @@ AffineMap ScatterBuilder::getPlaceMap(unsigned loops,
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Adds what `term` makes of the element of `update` at the place of each
-/// update.
-Value ScatterBuilder::createSumScatter(
+/// Adds what `body` yields to the elements of `init`, or keeps the greatest.
+Value ScatterBuilder::createScatter(
     Value init, ValueRange inputs, ArrayRef<AffineMap> maps,
     ArrayRef<int64_t> sizes,
-    llvm::function_ref<void(OpBuilder &, ValueRange, ValueRange)> body) {
+    llvm::function_ref<void(OpBuilder &, ValueRange, ValueRange)> body,
+    bool isMaximum) {
   auto block = std::make_unique<Block>();
   for (size_t i = 0; i < sizes.size(); ++i)
     block->addArgument(builder.getIndexType(), loc);
@@ -109,9 +109,9 @@ Value ScatterBuilder::createSumScatter(
       llvm::to_vector_of<Value>(block->getArguments());
   body(nested, ArrayRef(arguments).take_front(sizes.size()),
        ArrayRef(arguments).drop_front(sizes.size()));
-  auto scatter = ScatterOp::create(
-      builder, loc, TypeRange(init.getType()), inputs, init,
-      builder.getAffineMapArrayAttr(maps), builder.getDenseI64ArrayAttr(sizes));
+  auto scatter =
+      ScatterOp::create(builder, loc, TypeRange(init.getType()), inputs, init,
+                        builder.getAffineMapArrayAttr(maps), sizes, isMaximum);
   scatter.getBody().push_back(block.release());
   return scatter.getResult();
 }
@@ -122,7 +122,7 @@ Value ScatterBuilder::add(Value operand, Value update) {
   SmallVector<AffineMap> maps(inputs.size(), getPlaceMap(loops, placeDims));
   inputs.push_back(update);
   maps.push_back(builder.getMultiDimIdentityMap(loops));
-  return createSumScatter(
+  return createScatter(
       operand, inputs, maps, updateShape,
       [&](OpBuilder &nested, ValueRange points, ValueRange elements) {
         auto [place, valid] = createPlace(nested, loc, elements.drop_back());
@@ -372,7 +372,7 @@ FailureOr<SmallVector<Value>> ScatterBuilder::build(bool isUnique) {
     return SmallVector<Value>{add(operands[0], updates[0])};
   isUnique |= countPlaces() == 1;
   if (isUnique || (name == "set" && !mayOverlap()))
-    return combine(isUnique);
+    return combine();
   if (operands.size() == 1 && !hasWindows())
     if (Value neutral =
             createNeutral(builder, loc, name, getElementTypeOrSelf(operands[0]),

@@ -58,17 +58,16 @@ private:
   mlir::AffineMap getPlaceMap(unsigned loops,
                               llvm::ArrayRef<unsigned> placeLoops);
   mlir::Value
-  createSumScatter(mlir::Value init, mlir::ValueRange inputs,
-                   llvm::ArrayRef<mlir::AffineMap> maps,
-                   llvm::ArrayRef<int64_t> sizes,
-                   llvm::function_ref<void(mlir::OpBuilder &, mlir::ValueRange,
-                                           mlir::ValueRange)>
-                       body);
+  createScatter(mlir::Value init, mlir::ValueRange inputs,
+                llvm::ArrayRef<mlir::AffineMap> maps,
+                llvm::ArrayRef<int64_t> sizes,
+                llvm::function_ref<void(mlir::OpBuilder &, mlir::ValueRange,
+                                        mlir::ValueRange)>
+                    body,
+                bool isMaximum = false);
   mlir::Value add(mlir::Value operand, mlir::Value update);
-  mlir::Value findShadowed();
-  mlir::Value findShadowedByBits();
-  mlir::Value createNumbers(bool isUnique, bool isFine);
-  llvm::FailureOr<Values> combine(bool isUnique);
+  mlir::Value createNumbers(bool isFine);
+  llvm::FailureOr<Values> combine();
   llvm::FailureOr<mlir::Value> reduce(mlir::Value neutral);
   llvm::FailureOr<Values> loop();
 

@@ -7,6 +7,8 @@
 #include "remat/Dialect/Remat/IR/IndexBounds.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -112,9 +114,24 @@ LogicalResult ScatterOp::verify() {
            << getInit().getType();
   if (llvm::any_of(getSizes(), [](int64_t size) { return size < 0; }))
     return emitOpError("sizes must not be negative");
+  Type element = getElementTypeOrSelf(getInit().getType());
+  if (getMaximum() && !element.isIntOrIndex())
+    return emitOpError("has elements of type ")
+           << element << ", expected integers, of which 'maximum' is";
   if (failed(verifyScatterMaps(*this)))
     return failure();
   return verifyScatterBody(*this);
+}
+
+Value ScatterOp::combine(OpBuilder &builder, Value element, Value update) {
+  Location loc = getLoc();
+  if (getMaximum())
+    return arith::MaxSIOp::create(builder, loc, element, update);
+  if (isa<FloatType>(update.getType()))
+    return arith::AddFOp::create(builder, loc, element, update);
+  if (isa<ComplexType>(update.getType()))
+    return complex::AddOp::create(builder, loc, element, update);
+  return arith::AddIOp::create(builder, loc, element, update);
 }
 
 //===----------------------------------------------------------------------===//

@@ -56,7 +56,7 @@ static Cluster padProducer(tensor::PadOp pad, BlockInfo &info,
 static Value getSumBefore(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto scatter = dyn_cast_or_null<ScatterOp>(op))
-    return scatter.getInit();
+    return scatter.getMaximum() ? Value() : scatter.getInit();
   auto sum = dyn_cast_or_null<linalg::GenericOp>(op);
   std::optional<AddedContraction> added =
       sum ? matchAddedContraction(sum) : std::nullopt;

@@ -145,34 +145,20 @@ def _scatter_add(l, a, indices, updates, *, dimension_numbers, mode, **_):
 
 
 def _greatest(l, where, inputs, bits, number):
-    """For each element the greatest `number`, of a body, of the updates that go there, 0 if there is none: digit by
-    digit from the highest one, a digit is set if an update that agrees in all digits above has it. Numbers have no
-    sign."""
-    f, a, sizes = l.function, where.operand, where.updates.shape
-    loops, found = len(sizes), f.constant(0, where.operand.shape, "i64")
-    count = len(where.starts.inputs)
-    for bit in reversed(range(bits)):
-        def digit(b, *names, known=found, bit=bit):
-            points = [b.index(i) for i in range(loops)]
-            places, inside = where.places(b, points, names[:count])
-            own, above = number(b, points, names), b.extract(known, places)
-            agrees = inside
-            if bit < bits - 1:
-                rest = b.binary("arith.shrui", b.binary("arith.xori", own, above, "i64"), b.constant(bit + 1, "i64"),
-                                "i64")
-                agrees = b.binary("arith.andi", inside, b.compare("eq", rest, b.constant(0, "i64"), "i64"), "i1")
-            own = b.binary("arith.andi", b.binary("arith.shrui", own, b.constant(bit, "i64"), "i64"),
-                           b.constant(1, "i64"), "i64")
-            return b.select(agrees, own, b.constant(0, "i64"), "i64")
+    """For each element the greatest `number`, of a body, of the updates that go there, 0 if there is none. Numbers have
+    no sign, and `bits` digits."""
+    f, a, count = l.function, where.operand, len(where.starts.inputs)
+    # The order of numbers with a sign is that of those without one whose highest bit is the other.
+    lowest = SIGNS["i64"] if bits == 64 else 0
 
-        digits = f.generic(inputs, sizes, "i64", digit)
-        hits = f.scatter(where.starts.inputs + [(digits, identity(loops))], sizes, f.constant(0, a.shape, "i64"),
-                         lambda b, points, names: (where.places(b, points, names[:-1])[0], names[-1]))
-        found = f.generic(
-            [(found, identity(a.rank)), (hits, identity(a.rank))], a.shape, "i64", lambda b, x, n, bit=bit: b.select(
-                b.compare("sgt", n, b.constant(0, "i64"), "i64"),
-                b.binary("arith.ori", x, b.constant(SIGNS["i64"] if bit == 63 else 1 << bit, "i64"), "i64"), x, "i64"))
-    return found
+    def body(b, points, names):
+        places, inside = where.places(b, points, names[:count])
+        own = b.binary("arith.xori", number(b, points, names), b.constant(lowest, "i64"), "i64")
+        return places, b.select(inside, own, b.constant(lowest, "i64"), "i64")
+
+    found = f.scatter(inputs, where.updates.shape, f.constant(lowest, a.shape, "i64"), body, maximum=True)
+    return f.generic([(found, identity(a.rank))], a.shape, "i64",
+                     lambda b, x: b.binary("arith.xori", x, b.constant(lowest, "i64"), "i64")) if lowest else found
 
 
 @rule("scatter")

@@ -12,7 +12,7 @@ from .pointwise import Scalars, floor_divide
 from .rules import rule
 from .shapes import check_addressed, wrap
 from .strides import inverse
-from .types import convert, element_of, highest, lowest, working
+from .types import convert, element_of, is_float, working
 
 
 def to_place(body, index, element, extent):
@@ -95,67 +95,43 @@ def _index_put(l, node, a, indices, values, accumulate=False):
 
 def _put(l, value, inputs, sizes, places):
     """Updates that overwrite. The last input is the update; of several to one place, the last counts."""
-    f = l.function
-    count = math.prod(sizes)
-    if count == 0:
+    if 0 in sizes:
         return value
-    # The number of each update, one-based; what is there at the end of a place's list is its last update.
-    numbers = f.generic([], tuple(sizes), "i64", lambda b: _flat_number(b, sizes))
-    unique = _find_last(l, value.shape, inputs[:-1], sizes, places, numbers)
-    update, update_map = inputs[-1]
-    flat = f.generic([(update, update_map)], tuple(sizes), update.element, lambda b, x: x)
-    flat = f.reshape(flat, (count,))
+    return _take(l, value, inputs[-1], sizes, _find_last(l, value.shape, inputs[:-1], sizes, places),
+                 lambda b, x, y: y)
 
-    def body(b, x, last):
+
+def _take(l, value, update, sizes, numbers, combine):
+    """Each element combined with its update of the number that `numbers` has, from 1 on; as it is for 0."""
+    f = l.function
+    flat = f.generic([update], tuple(sizes), update[0].element, lambda b, x: x)
+    flat = f.reshape(flat, (math.prod(sizes),))
+
+    def body(b, x, number):
         zero, one = b.constant(0, "i64"), b.constant(1, "i64")
-        written = b.compare("sgt", last, zero, "i64")
-        place = b.select(written, b.binary("arith.subi", last, one, "i64"), zero, "i64")
-        return b.select(written, b.extract(flat, [b.to_index(place, "i64")]), x, value.element)
+        written = b.compare("sgt", number, zero, "i64")
+        place = b.select(written, b.binary("arith.subi", number, one, "i64"), zero, "i64")
+        y = b.extract(flat, [b.to_index(place, "i64")])
+        return b.select(written, combine(b, x, y), x, value.element)
 
-    return f.generic([(value, identity(value.rank)), (unique, identity(value.rank))], value.shape, value.element,
+    return f.generic([(value, identity(value.rank)), (numbers, identity(value.rank))], value.shape, value.element,
                      body)
 
 
-def _flat_number(b, sizes):
+def _find_last(l, shape, inputs, sizes, places):
+    """For each element, the greatest of the numbers, from 1 on, of its updates; 0 if there is none."""
+    return l.function.scatter(
+        inputs, sizes, l.function.constant(0, shape, "i64"), lambda b, points, names: (
+            places(b, points, list(names) + [None]), _number(b, points, sizes)), maximum=True)
+
+
+def _number(b, points, sizes):
+    """The number of a point in row-major order, from 1 on."""
     number = b.constant(0, "index")
-    for loop, size in enumerate(sizes):
-        number = b.binary("arith.muli", number, b.constant(size, "index"), "index")
-        number = b.binary("arith.addi", number, b.index(loop), "index")
-    number = b.cast("arith.index_cast", number, "index", "i64")
-    return b.binary("arith.addi", number, b.constant(1, "i64"), "i64")
-
-
-def _find_last(l, shape, inputs, sizes, places, numbers):
-    """For each element, the greatest of the numbers of its updates, 0 if there is none: digit by digit from the
-    highest one, a digit is set if an update that agrees in all digits above has it."""
-    f = l.function
-    bits = max(math.prod(sizes).bit_length(), 1)
-    found = f.constant(0, shape, "i64")
-    for bit in reversed(range(bits)):
-        known, loops = found, len(sizes)
-
-        def read(b, *names, known=known):
-            return b.extract(known, places(b, [b.index(i) for i in range(loops)], list(names) + [None]))
-
-        above = f.generic(inputs, tuple(sizes), "i64", read)
-
-        def digit_of(b, number, other, bit=bit):
-            agrees = b.compare("eq", b.binary("arith.shrui", b.binary("arith.xori", number, other, "i64"),
-                                              b.constant(bit + 1, "i64"), "i64"), b.constant(0, "i64"), "i64")
-            digit = b.binary("arith.andi", b.binary("arith.shrui", number, b.constant(bit, "i64"), "i64"),
-                             b.constant(1, "i64"), "i64")
-            return b.select(agrees, digit, b.constant(0, "i64"), "i64")
-
-        digits = f.generic([(numbers, identity(loops)), (above, identity(loops))], tuple(sizes), "i64", digit_of)
-        hits = f.scatter(inputs + [(digits, identity(loops))], sizes, f.constant(0, shape, "i64"),
-                         lambda b, points, names: (places(b, points, list(names)), names[-1]))
-
-        def set_digit(b, old, count, bit=bit):
-            any_hit = b.compare("sgt", count, b.constant(0, "i64"), "i64")
-            return b.select(any_hit, b.binary("arith.ori", old, b.constant(1 << bit, "i64"), "i64"), old, "i64")
-
-        found = f.generic([(known, identity(len(shape))), (hits, identity(len(shape)))], shape, "i64", set_digit)
-    return found
+    for point, size in zip(points, sizes):
+        number = b.binary("arith.addi", b.binary("arith.muli", number, b.constant(size, "index"), "index"), point,
+                          "index")
+    return b.binary("arith.addi", b.cast("arith.index_cast", number, "index", "i64"), b.constant(1, "i64"), "i64")
 
 
 @rule("embedding")
@@ -327,6 +303,11 @@ def _reduced_updates(l, value, inner, dim, index, source, reduce, include_self):
     shape = value.shape
     inputs, sizes, places = _scatter_inputs(l, value, dim, index, source, inner)
     f, element = l.function, element_of(inner)
+    if reduce in ("amax", "amin"):
+        numbers = _find_extremes(l, shape, inner, inputs, sizes, places, reduce == "amax")
+        pick = Scalars.maximum if reduce == "amax" else Scalars.minimum
+        return _take(l, value, inputs[1], sizes, numbers,
+                     lambda b, x, y: pick(Scalars(b, inner), x, y) if include_self else y)
     counts = f.scatter(inputs[:1], sizes, f.constant(0, shape, "i64"), lambda b, points, names: (
         places(b, points, names), b.constant(1, "i64")))
     if reduce in ("sum", "mean"):
@@ -345,19 +326,50 @@ def _reduced_updates(l, value, inner, dim, index, source, reduce, include_self):
             return s.div(x, n) if s.floats else floor_divide(s, x, n)
 
         return f.generic([(total, identity(len(shape))), (counts, identity(len(shape)))], shape, element, divide)
-    combine, start = {"amax": (Scalars.maximum, lowest(inner)), "amin": (Scalars.minimum, highest(inner)),
-                      "prod": (Scalars.mul, 1)}[reduce]
-    return _combined_updates(l, value, inner, dim, inputs, sizes, combine, start, include_self, counts)
+    return _multiplied_updates(l, value, inner, dim, inputs, sizes, include_self, counts)
 
 
-def _combined_updates(l, value, dtype, dim, inputs, sizes, combine, start, include_self, counts):
-    """Each element looks at all updates of its line, so the work is the product of both lengths. To combine with `start`
-    changes nothing."""
+def _order(b, x, dtype, largest):
+    """An integer whose order is that of numbers, or the reverse; that of a nan is the greatest either way."""
+    if not is_float(dtype):
+        x = convert(b, x, dtype, torch.int64)
+        return x if largest else b.binary("arith.xori", x, b.constant(-1, "i64"), "i64")
+    element = element_of(dtype)
+    word, digits = ("i64", 63) if element == "f64" else ("i32", 31)
+    bits = b.cast("arith.bitcast", x, element, word)
+    greatest = b.constant(2 ** digits - 1, word)
+    # All bits of a negative number but its sign count the other way.
+    key = b.binary("arith.xori", bits, b.binary("arith.andi", b.binary("arith.shrsi", bits, b.constant(digits, word),
+                                                                        word), greatest, word), word)
+    if not largest:
+        key = b.binary("arith.xori", key, b.constant(-1, word), word)
+    key = b.select(b.compare("uno", x, x, element), greatest, key, word)
+    return key if word == "i64" else b.cast("arith.extsi", key, word, "i64")
+
+
+def _find_extremes(l, shape, dtype, inputs, sizes, places, largest):
+    """For each element the number, from 1 on, of its greatest update, or its least; 0 if there is none."""
+    f, loops = l.function, range(len(sizes))
+    best = f.scatter(inputs, sizes, f.constant(-2 ** 63, shape, "i64"), lambda b, points, names: (
+        places(b, points, names), _order(b, names[1], dtype, largest)), maximum=True)
+
+    def find(b, *names):
+        points = [b.index(i) for i in loops]
+        is_best = b.compare("eq", _order(b, names[1], dtype, largest), b.extract(best, places(b, points, names)), "i64")
+        return b.select(is_best, _number(b, points, sizes), b.constant(0, "i64"), "i64")
+
+    numbers = f.generic(inputs, tuple(sizes), "i64", find)
+    return f.scatter([inputs[0], (numbers, identity(len(sizes)))], sizes, f.constant(0, shape, "i64"),
+                     lambda b, points, names: (places(b, points, names), names[1]), maximum=True)
+
+
+def _multiplied_updates(l, value, dtype, dim, inputs, sizes, include_self, counts):
+    """Each element looks at all updates of its line, so the work is the product of both lengths."""
     f, rank, element = l.function, value.rank, element_of(dtype)
     lines = tuple(e if i == dim else s for i, (s, e) in enumerate(zip(sizes, value.shape)))
     if lines != value.shape:  # There is nothing for the other lines.
         part, number = (f.slice(v, [0] * rank, lines, [1] * rank) for v in (value, counts))
-        found = _combined_updates(l, part, dtype, dim, inputs, sizes, combine, start, include_self, number)
+        found = _multiplied_updates(l, part, dtype, dim, inputs, sizes, include_self, number)
         return f.insert(found, value, [0] * rank, [1] * rank)
     line = identity(rank)
     line[dim] = "d%d" % rank
@@ -366,14 +378,14 @@ def _combined_updates(l, value, dtype, dim, inputs, sizes, combine, start, inclu
     def body(b, i, u, acc):
         s = Scalars(b, dtype)
         hit = b.op("arith.cmpi eq, %s, %s : index" % (to_place(b, i, index.element, value.shape[dim]), b.index(dim)))
-        return b.select(hit, combine(s, acc, u), acc, element)
+        return b.select(hit, s.mul(acc, u), acc, element)
 
     total = f.generic([(inputs[0][0], line), (inputs[1][0], line)], value.shape, element, body, loops=rank + 1,
-                     reductions={rank}, out_map=identity(rank), init=f.constant(start, value.shape, element))
+                     reductions={rank}, out_map=identity(rank), init=f.constant(1, value.shape, element))
 
     def finish(b, x, y, n):
         empty = b.compare("eq", n, b.constant(0, "i64"), "i64")
-        return b.select(empty, x, combine(Scalars(b, dtype), x, y) if include_self else y, element)
+        return b.select(empty, x, Scalars(b, dtype).mul(x, y) if include_self else y, element)
 
     return f.generic([(v, identity(rank)) for v in (value, total, counts)], value.shape, element, finish)
 

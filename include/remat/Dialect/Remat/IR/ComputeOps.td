@@ -39,7 +39,8 @@ def Remat_TensorOrMemRef
 def Remat_ScatterOp : Remat_Op<"scatter", [
     DestinationStyleOpInterface,
     RecursiveMemoryEffects, SingleBlock]> {
-  let summary = "add updates to the elements that computed indices select";
+  let summary = "add updates to the elements that computed indices select, or "
+                "keep the greatest of them";
   let description = [{
     Visits the points of an iteration space of `sizes`. At each, the body
     receives the element of every input that its indexing map selects, and
@@ -62,6 +63,11 @@ def Remat_ScatterOp : Remat_Op<"scatter", [
     element are added in the lexicographic order of the iteration space. As
     linalg operations do, it takes tensors, or memrefs once bufferized.
 
+    With `maximum`, an element becomes the greatest of itself and its updates
+    as signed integers, which it has to be of, instead of their sum. It has no
+    derivative, as integers have none. The last of several updates of one place
+    is the one with the greatest number.
+
     ```mlir
     %t = remat.scatter {indexing_maps = [affine_map<(d0, d1) -> (d0)>,
                                          affine_map<(d0, d1) -> (d0, d1)>],
@@ -77,7 +83,8 @@ def Remat_ScatterOp : Remat_Op<"scatter", [
   let arguments = (ins Variadic<Remat_TensorOrMemRef>:$inputs,
                        Remat_TensorOrMemRef:$init,
                        AffineMapArrayAttr:$indexing_maps,
-                       DenseI64ArrayAttr:$sizes);
+                       DenseI64ArrayAttr:$sizes,
+                       UnitAttr:$maximum);
   let results = (outs Optional<AnyRankedTensor>:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -91,6 +98,9 @@ def Remat_ScatterOp : Remat_Op<"scatter", [
     }
     unsigned getNumLoops() { return getSizes().size(); }
     ::llvm::SmallVector<::mlir::AffineMap> getIndexingMapsArray();
+    /// What an element becomes by an update, both of the update's type.
+    ::mlir::Value combine(::mlir::OpBuilder &builder, ::mlir::Value element,
+                          ::mlir::Value update);
     /// The body's arguments for the coordinates of the point.
     ::mlir::Block::BlockArgListType getPointArguments() {
       return getBody().front().getArguments().take_front(getNumLoops());
