@@ -19,7 +19,9 @@
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -93,34 +95,25 @@ static AffineMap arrange(const Factor &factor, ArrayRef<unsigned> sums) {
 /// Has `op` read a copy of `factor` that `map` walks.
 static void transpose(linalg::ContractOp op, const Factor &factor,
                       AffineMap map) {
-  OpBuilder builder(op);
+  IRRewriter rewriter(op);
   auto type = cast<RankedTensorType>(factor.operand.get().getType());
-  SmallVector<int64_t> shape;
-  SmallVector<AffineExpr> read(type.getRank());
-  for (auto [place, expr] : llvm::enumerate(map.getResults())) {
-    unsigned before = *factor.map.getResultPosition(expr);
-    shape.push_back(type.getDimSize(before));
-    read[before] = builder.getAffineDimExpr(place);
-  }
-  Location loc = op.getLoc();
-  Value empty =
-      tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
-  auto copy = linalg::GenericOp::create(
-      builder, loc, empty.getType(), factor.operand.get(), empty,
-      ArrayRef<AffineMap>{
-          AffineMap::get(type.getRank(), 0, read, builder.getContext()),
-          builder.getMultiDimIdentityMap(type.getRank())},
-      SmallVector<utils::IteratorType>(type.getRank(),
-                                       utils::IteratorType::parallel),
-      [](OpBuilder &body, Location at, ValueRange elements) {
-        linalg::YieldOp::create(body, at, elements[0]);
-      });
+  SmallVector<int64_t> permutation;
+  for (AffineExpr expr : map.getResults())
+    permutation.push_back(*factor.map.getResultPosition(expr));
+  Value empty = tensor::EmptyOp::create(
+      rewriter, op.getLoc(), applyPermutation(type.getShape(), permutation),
+      type.getElementType());
+  // Passes that fuse operations take generic ones only.
+  linalg::GenericOp copy = *linalg::generalizeNamedOp(
+      rewriter,
+      linalg::TransposeOp::create(rewriter, op.getLoc(), factor.operand.get(),
+                                  empty, permutation));
   copyBackward(op, empty.getDefiningOp());
   copyBackward(op, copy);
   factor.operand.set(copy.getResult(0));
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   maps[factor.operand.getOperandNumber()] = map;
-  op.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
+  op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
 }
 
 /// Whether a library could take `op`, but for what it sums over.
