@@ -44,21 +44,17 @@ static int64_t getKeptBytes(Value value) {
   return getBufferBytes(cast<RankedTensorType>(value.getType()));
 }
 
-/// Whether `op` is a batch of contractions that are larger than their factors.
-static bool isExpandingContraction(Operation *op) {
+/// Whether `op` makes scores by short sums.
+static bool makesCheapScores(Operation *op) {
   auto contraction = dyn_cast<linalg::ContractOp>(op);
   if (!contraction || !isContractionBody(*contraction.getBlock()))
     return false;
-  int64_t factors = 0, length = 1;
-  for (Value input : contraction.getDpsInputs())
-    factors += cast<RankedTensorType>(input.getType()).getNumElements();
+  int64_t length = 1;
   for (auto [size, type] : llvm::zip(contraction.getStaticLoopRanges(),
                                      contraction.getIteratorTypesArray()))
     if (type == utils::IteratorType::reduction)
       length *= size;
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  return type.getRank() >= 3 && type.getNumElements() >= factors &&
-         length <= RecomputeTuning::maxShortSum && !isLayer(contraction);
+  return length <= RecomputeTuning::maxShortSum && makesScores(contraction);
 }
 
 /// Whether `op` is a convolution of arguments, which are there anyway, whose
@@ -110,7 +106,7 @@ static bool isCheapToRecompute(Operation *op, bool withStems) {
       isAskedFor(op->getResult(0)) ||
       (readsHidden(op, /*level=*/0) && !isTagged(op->getResult(0))))
     return false;
-  if (isExpandingContraction(op) || (withStems && isStem(op)))
+  if (makesCheapScores(op) || (withStems && isStem(op)))
     return true;
   if (isa<RecomputableOpInterface>(op))
     return getRecomputability(op) == Recomputability::Cheap &&
@@ -227,9 +223,8 @@ void CheapRecomputation::findScores() {
       return producer && scores.contains(producer) &&
              getElements(value) == getElements(op.getResult(0));
     };
-    if (isExpandingContraction(&op) ||
-        (isa<linalg::GenericOp>(op) &&
-         llvm::any_of(op.getOperands(), isOfScores)))
+    if (makesCheapScores(&op) || (isa<linalg::GenericOp>(op) &&
+                                  llvm::any_of(op.getOperands(), isOfScores)))
       scores.insert(&op);
   }
 }

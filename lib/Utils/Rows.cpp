@@ -71,8 +71,8 @@ bool remat::isContractionInRow(linalg::LinalgOp contraction,
   return pairs == 7;
 }
 
-/// Whether `op`, no contraction, reduces the last dimension of what `use` is,
-/// and not all.
+/// Whether `op` is no contraction, and reduces the last dimension of the
+/// operand `use`, but not all dimensions.
 static bool reducesRows(linalg::LinalgOp op, OpOperand &use) {
   if (isContractionBody(*op.getBlock()) || !op.isDpsInput(&use))
     return false;
@@ -87,8 +87,8 @@ static bool reducesRows(linalg::LinalgOp op, OpOperand &use) {
          !llvm::all_of(results, isReduced);
 }
 
-/// Whether rows of `value`, or of what is made of it element by element, are
-/// reduced.
+/// Whether an operation reduces the rows of `value`, or of what is computed
+/// from it element by element.
 static bool hasReducedRows(Value value) {
   SetVector<Value> values;
   values.insert(value);
@@ -104,14 +104,32 @@ static bool hasReducedRows(Value value) {
   return false;
 }
 
-bool remat::isLayer(linalg::LinalgOp contraction) {
+/// Whether each point of a loop has a matrix product of its own: all operands
+/// depend on it.
+static bool isBatch(linalg::LinalgOp contraction) {
   SmallVector<AffineMap> maps = contraction.getIndexingMapsArray();
   SmallVector<int64_t> sizes = getLoopSizes(contraction);
   // A batch of one is none.
-  for (unsigned loop = 0; loop < contraction.getNumLoops(); ++loop)
-    if (sizes[loop] != 1 && llvm::all_of(maps, [&](AffineMap map) {
-          return map.isFunctionOfDim(loop);
-        }))
-      return false;
-  return !hasReducedRows(contraction->getResult(0));
+  return llvm::any_of(llvm::seq(contraction.getNumLoops()), [&](unsigned loop) {
+    return sizes[loop] != 1 && llvm::all_of(maps, [&](AffineMap map) {
+             return map.isFunctionOfDim(loop);
+           });
+  });
+}
+
+bool remat::isExpanding(linalg::LinalgOp contraction) {
+  auto getNumElements = [](Value tensor) {
+    return cast<RankedTensorType>(tensor.getType()).getNumElements();
+  };
+  int64_t factors = 0;
+  for (Value input : contraction.getDpsInputs())
+    factors += getNumElements(input);
+  return getNumElements(contraction->getResult(0)) >= factors;
+}
+
+bool remat::makesScores(linalg::LinalgOp contraction) {
+  Value result = contraction->getResult(0);
+  return cast<RankedTensorType>(result.getType()).getRank() >= 3 &&
+         isExpanding(contraction) &&
+         (isBatch(contraction) || hasReducedRows(result));
 }

@@ -30,12 +30,14 @@ bool addsUpInF32(mlir::linalg::LinalgOp contraction);
 bool isContractionInRow(mlir::linalg::LinalgOp contraction,
                         llvm::ArrayRef<int64_t> rows);
 
-/// Whether a contraction is a layer of a network: all rows share one matrix,
-/// whatever the rank of the result is, and what reads that works element by
-/// element, or is another contraction. A library takes less time for it than a
-/// kernel that works row by row. The scores of attention are a batch; logits
-/// are reduced row by row.
-bool isLayer(mlir::linalg::LinalgOp contraction);
+/// Whether the result of a contraction is not smaller than its factors.
+bool isExpanding(mlir::linalg::LinalgOp contraction);
+
+/// Whether an expanding contraction, whose result has at least three
+/// dimensions, is one of a batch or is reduced row by row: scores of attention,
+/// and logits. A kernel that works row by row does not write them to memory.
+/// Others are layers of a network, for which a library takes less time.
+bool makesScores(mlir::linalg::LinalgOp contraction);
 
 } // namespace remat
 

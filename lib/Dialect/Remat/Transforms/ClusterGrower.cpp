@@ -148,15 +148,6 @@ static bool isAlongPlanes(linalg::LinalgOp op, const LoopList &loops,
 // ClusterGrower
 //===----------------------------------------------------------------------===//
 
-static bool isExpanding(linalg::LinalgOp op) {
-  int64_t result =
-      cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
-  int64_t factors = 0;
-  for (Value input : op.getDpsInputs())
-    factors += cast<RankedTensorType>(input.getType()).getNumElements();
-  return result >= factors;
-}
-
 bool ClusterGrower::start(linalg::LinalgOp seed) {
   body = seed->getBlock();
   mark = seed->getAttr(RematDialect::backwardAttrName);
@@ -164,7 +155,7 @@ bool ClusterGrower::start(linalg::LinalgOp seed) {
   LoopList loops;
   if (isFloatContraction(seed)) {
     // Batch and rows; what is left of the result are its columns.
-    if (!isExpanding(seed) || map.getNumResults() < 3 || isLayer(seed))
+    if (!makesScores(seed))
       return false;
     for (AffineExpr expr : map.getResults().drop_back())
       loops.push_back(getDim(expr));
@@ -226,9 +217,8 @@ std::optional<LoopList> ClusterGrower::getRows(linalg::LinalgOp op,
 /// or something made from them.
 bool ClusterGrower::mayAddContraction(linalg::LinalgOp op,
                                       const LoopList &loops, bool asProducer) {
-  if (!isBlocked || !isContractionInRow(op, loops))
-    return false;
-  return asProducer ? isExpanding(op) : true;
+  return isBlocked && isContractionInRow(op, loops) &&
+         (!asProducer || isExpanding(op));
 }
 
 /// Whether all members that read `value` do so row by row.
