@@ -88,6 +88,64 @@ static void addSplitBatch(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createSplitBatchPass(split));
 }
 
+/// Adds the derivatives that the step asks for. Each begins with what the one
+/// before has made.
+static void addDerivatives(OpPassManager &pm, const StepOptions &options) {
+  for (const DifferentiateOptions &derivative : options.getDerivatives()) {
+    DifferentiatePassOptions pass;
+    pass.function = options.function;
+    pass.mode = derivative.mode;
+    pass.wrt.assign(derivative.wrt.begin(), derivative.wrt.end());
+    pass.result = derivative.result;
+    pass.results.assign(derivative.results.begin(), derivative.results.end());
+    pass.tags.assign(derivative.tags.begin(), derivative.tags.end());
+    pass.accumulate = derivative.accumulate;
+    pass.markGradients = derivative.markGradients;
+    pm.addPass(createDifferentiatePass(pass));
+    addStaticCleanup(pm);
+  }
+}
+
+/// Lets the whole step run part after part of the batch.
+static void addMicrobatches(OpPassManager &pm, const StepOptions &options) {
+  if (options.microbatches <= 1 ||
+      options.microbatchOrder == MicrobatchOrder::Layers)
+    return;
+  MicrobatchesPassOptions parts;
+  parts.function = options.function;
+  parts.parts = options.microbatches;
+  parts.arguments.assign(options.batchArguments.begin(),
+                         options.batchArguments.end());
+  pm.addPass(createMicrobatchesPass(parts));
+}
+
+/// Adds what updates the weights by their gradients.
+static void addOptimizer(OpPassManager &pm, const StepOptions &options) {
+  if (options.optimizer.empty())
+    return;
+  ApplyOptimizerPassOptions optimizer;
+  optimizer.function = options.function;
+  optimizer.optimizer = options.optimizer;
+  pm.addPass(createApplyOptimizerPass(optimizer));
+}
+
+/// Chooses how many channels convolutions have, and where they are in memory.
+static void addLayouts(OpPassManager &pm, const StepOptions &options) {
+  if (options.channels != ConvolutionChannels::Program) {
+    WidenChannelsPassOptions wide;
+    wide.spreadsNaN = options.channels == ConvolutionChannels::Blocks;
+    wide.convolutions = options.convolutions;
+    wide.tf32 = options.allowsTf32;
+    wide.device = options.device;
+    pm.addNestedPass<func::FuncOp>(createWidenChannelsPass(wide));
+  }
+  ChooseLayoutsPassOptions layouts;
+  layouts.convolutions = options.convolutions;
+  layouts.tf32 = options.allowsTf32;
+  layouts.device = options.device;
+  pm.addNestedPass<func::FuncOp>(createChooseLayoutsPass(layouts));
+}
+
 void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   addTarget(pm, options);
   std::string earlyStop =
@@ -107,42 +165,17 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   checkpoints.earlyStop = earlyStop;
   pm.addPass(createLowerCheckpointsPass(checkpoints));
   pm.addNestedPass<func::FuncOp>(createLowerRandomPass());
-  SmallVector<DifferentiateOptions, 2> derivatives = options.getDerivatives();
-  if (!derivatives.empty())
+  bool isDifferentiated = !options.getDerivatives().empty();
+  if (isDifferentiated)
     pm.addNestedPass<func::FuncOp>(createStopSoftmaxMaxGradientPass());
   addFoldLayers(pm, options);
   // A layer may begin in the middle of what passes before know as a whole.
   addLayerMicrobatches(pm, options);
   addSplitBatch(pm, options);
-  for (const DifferentiateOptions &derivative : derivatives) {
-    DifferentiatePassOptions pass;
-    pass.function = options.function;
-    pass.mode = derivative.mode;
-    pass.wrt.assign(derivative.wrt.begin(), derivative.wrt.end());
-    pass.result = derivative.result;
-    pass.results.assign(derivative.results.begin(), derivative.results.end());
-    pass.tags.assign(derivative.tags.begin(), derivative.tags.end());
-    pass.accumulate = derivative.accumulate;
-    pass.markGradients = derivative.markGradients;
-    pm.addPass(createDifferentiatePass(pass));
-    addStaticCleanup(pm);
-  }
-  if (options.microbatches > 1 &&
-      options.microbatchOrder != MicrobatchOrder::Layers) {
-    MicrobatchesPassOptions parts;
-    parts.function = options.function;
-    parts.parts = options.microbatches;
-    parts.arguments.assign(options.batchArguments.begin(),
-                           options.batchArguments.end());
-    pm.addPass(createMicrobatchesPass(parts));
-  }
-  if (!options.optimizer.empty()) {
-    ApplyOptimizerPassOptions optimizer;
-    optimizer.function = options.function;
-    optimizer.optimizer = options.optimizer;
-    pm.addPass(createApplyOptimizerPass(optimizer));
-  }
-  if (derivatives.empty())
+  addDerivatives(pm, options);
+  addMicrobatches(pm, options);
+  addOptimizer(pm, options);
+  if (!isDifferentiated)
     addStaticCleanup(pm);
   pm.addPass(createSimplifyLoopsPass());
   // A loss that the backward computation makes is not that of another call.
@@ -167,19 +200,7 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addNestedPass<func::FuncOp>(createSinkIntoGathersPass());
   pm.addNestedPass<func::FuncOp>(createTransposeFactorsPass());
   pm.addNestedPass<func::FuncOp>(createRecomputeCheapPass());
-  if (options.channels != ConvolutionChannels::Program) {
-    WidenChannelsPassOptions wide;
-    wide.spreadsNaN = options.channels == ConvolutionChannels::Blocks;
-    wide.convolutions = options.convolutions;
-    wide.tf32 = options.allowsTf32;
-    wide.device = options.device;
-    pm.addNestedPass<func::FuncOp>(createWidenChannelsPass(wide));
-  }
-  ChooseLayoutsPassOptions layouts;
-  layouts.convolutions = options.convolutions;
-  layouts.tf32 = options.allowsTf32;
-  layouts.device = options.device;
-  pm.addNestedPass<func::FuncOp>(createChooseLayoutsPass(layouts));
+  addLayouts(pm, options);
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   FuseReadersPassOptions readers;
   readers.function = options.function;

@@ -27,8 +27,6 @@ static Error fail(const Twine &message) {
 // Instances
 //===----------------------------------------------------------------------===//
 
-/// Nodes are written per value, with the op's fields on its first result; ops
-/// without a result get ids behind all values.
 StringRef stringify(BudgetCounts counts) {
   return counts == BudgetCounts::Arena ? "arena" : "peak";
 }
@@ -40,82 +38,48 @@ std::optional<BudgetCounts> parseBudgetCounts(StringRef text) {
   return std::nullopt;
 }
 
-json::Value toJson(const Problem &problem, BudgetCounts counts) {
-  json::Array nodes, edges, outputs, inputs, order;
+/// The node that has the fields of each op: there is one for each value, so
+/// that of its first result. Ops without a result have nodes behind all values.
+static std::vector<int64_t> numberOps(const Problem &problem) {
   std::vector<int64_t> nodeOf;
   int64_t nextId = problem.values.size();
   for (const Op &op : problem.ops)
     nodeOf.push_back(op.results.empty() ? nextId++ : op.results.front());
-  auto opFields = [&](const Op &op, json::Object &node) {
-    node["cost"] = op.cost;
-    node["backward"] = op.backward;
-    if (op.workspace)
-      node["workspace"] = op.workspace;
-    if (op.hostWorkspace)
-      node["host_workspace"] = op.hostWorkspace;
-    if (!op.recomputable)
-      node["recomputable"] = false;
-    if (op.absorbedCost)
-      node["absorbed_cost"] = *op.absorbedCost;
-    if (!op.absorbers.empty())
-      node["absorbers"] = json::Array(map_range(op.absorbers, [&](OpId reader) {
-        return json::Value(nodeOf[reader]);
-      }));
-  };
-  for (auto [id, value] : enumerate(problem.values)) {
-    json::Object node{
-        {"id", int64_t(id)}, {"name", value.name}, {"size", value.bytes}};
-    if (value.isArgument)
-      inputs.push_back(int64_t(id));
-    if (value.viewOf != noValue)
-      node["view_of"] = int64_t(value.viewOf);
-    if (value.producer != noOp) {
-      const Op &op = problem.ops[value.producer];
-      if (op.results.front() == id)
-        opFields(op, node);
-      else
-        node["result_of"] = int64_t(op.results.front());
-      if (!value.recomputable)
-        node["recomputable"] = false;
-      if (!value.offloadable)
-        node["offloadable"] = false;
-    }
-    if (value.transferBytes != value.bytes)
-      node["transfer"] = value.transferBytes;
-    if (const std::optional<PackedForm> &packed = value.packed) {
-      json::Object form{{"bytes", packed->bytes},
-                        {"pack_cost", packed->packCost},
-                        {"unpack_cost", packed->unpackCost}};
-      if (packed->lossy)
-        form["lossy"] = true;
-      node["packed"] = std::move(form);
-    }
-    if (value.policy != Policy::None)
-      node["policy"] = stringify(value.policy);
-    if (value.isOutput)
-      outputs.push_back(int64_t(id));
-    nodes.push_back(std::move(node));
-  }
-  for (auto [number, op] : enumerate(problem.ops)) {
-    int64_t id = nodeOf[number];
-    if (op.results.empty()) {
-      json::Object node{{"id", id}, {"name", op.name}, {"no_result", true}};
-      opFields(op, node);
-      nodes.push_back(std::move(node));
-    }
-    order.push_back(id);
-    for (ValueId operand : op.operands)
-      edges.push_back(json::Array{int64_t(operand), id});
-  }
-  json::Object object{{"name", problem.name},
-                      {"nodes", std::move(nodes)},
-                      {"edges", std::move(edges)},
-                      {"outputs", std::move(outputs)},
-                      {"order", std::move(order)}};
+  return nodeOf;
+}
+
+static void addFields(const Op &op, ArrayRef<int64_t> nodeOf,
+                      json::Object &node) {
+  node["cost"] = op.cost;
+  node["backward"] = op.backward;
+  if (op.workspace)
+    node["workspace"] = op.workspace;
+  if (op.hostWorkspace)
+    node["host_workspace"] = op.hostWorkspace;
+  if (!op.recomputable)
+    node["recomputable"] = false;
+  if (op.absorbedCost)
+    node["absorbed_cost"] = *op.absorbedCost;
+  if (!op.absorbers.empty())
+    node["absorbers"] = json::Array(map_range(op.absorbers, [&](OpId reader) {
+      return json::Value(nodeOf[reader]);
+    }));
+}
+
+static void addFields(const PackedForm &packed, json::Object &node) {
+  json::Object form{{"bytes", packed.bytes},
+                    {"pack_cost", packed.packCost},
+                    {"unpack_cost", packed.unpackCost}};
+  if (packed.lossy)
+    form["lossy"] = true;
+  node["packed"] = std::move(form);
+}
+
+/// Adds what a problem says beside its graph.
+static void addFields(const Problem &problem, BudgetCounts counts,
+                      json::Object &object) {
   if (problem.freeOrder)
     object["free_order"] = true;
-  if (!inputs.empty())
-    object["inputs"] = std::move(inputs);
   if (problem.deviceBudget)
     object["budget"] = *problem.deviceBudget;
   if (counts != BudgetCounts::Arena)
@@ -136,15 +100,64 @@ json::Value toJson(const Problem &problem, BudgetCounts counts) {
     object["link_bytes_per_second"] = problem.linkBytesPerSecond;
   if (problem.duplexLink)
     object["link_duplex"] = true;
+}
+
+json::Value toJson(const Problem &problem, BudgetCounts counts) {
+  json::Array nodes, edges, outputs, inputs, order;
+  std::vector<int64_t> nodeOf = numberOps(problem);
+  for (auto [id, value] : enumerate(problem.values)) {
+    json::Object node{
+        {"id", int64_t(id)}, {"name", value.name}, {"size", value.bytes}};
+    if (value.isArgument)
+      inputs.push_back(int64_t(id));
+    if (value.viewOf != noValue)
+      node["view_of"] = int64_t(value.viewOf);
+    if (value.producer != noOp) {
+      const Op &op = problem.ops[value.producer];
+      if (op.results.front() == id)
+        addFields(op, nodeOf, node);
+      else
+        node["result_of"] = int64_t(op.results.front());
+      if (!value.recomputable)
+        node["recomputable"] = false;
+      if (!value.offloadable)
+        node["offloadable"] = false;
+    }
+    if (value.transferBytes != value.bytes)
+      node["transfer"] = value.transferBytes;
+    if (value.packed)
+      addFields(*value.packed, node);
+    if (value.policy != Policy::None)
+      node["policy"] = stringify(value.policy);
+    if (value.isOutput)
+      outputs.push_back(int64_t(id));
+    nodes.push_back(std::move(node));
+  }
+  for (auto [number, op] : enumerate(problem.ops)) {
+    int64_t id = nodeOf[number];
+    if (op.results.empty()) {
+      json::Object node{{"id", id}, {"name", op.name}, {"no_result", true}};
+      addFields(op, nodeOf, node);
+      nodes.push_back(std::move(node));
+    }
+    order.push_back(id);
+    for (ValueId operand : op.operands)
+      edges.push_back(json::Array{int64_t(operand), id});
+  }
+  json::Object object{{"name", problem.name},
+                      {"nodes", std::move(nodes)},
+                      {"edges", std::move(edges)},
+                      {"outputs", std::move(outputs)},
+                      {"order", std::move(order)}};
+  if (!inputs.empty())
+    object["inputs"] = std::move(inputs);
+  addFields(problem, counts, object);
   return object;
 }
 
 Instance makeInstance(Problem problem) {
   Instance instance;
-  int64_t nextId = problem.values.size();
-  for (const Op &op : problem.ops)
-    instance.opNodes.push_back(op.results.empty() ? nextId++
-                                                  : op.results.front());
+  instance.opNodes = numberOps(problem);
   for (size_t id = 0; id < problem.values.size(); ++id)
     instance.valueNodes.push_back(id);
   instance.problem = std::move(problem);

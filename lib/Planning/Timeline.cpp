@@ -187,8 +187,14 @@ void Timeline::load(const Plan &plan) {
     if (problem.values[value].viewOf == noValue && graph.isOutput(value))
       read(value, lastStep);
   renumber();
+  fillChunks();
+  for (auto [op, host] : absorptions)
+    insertAbsorb(op, host);
+  commit();
+}
 
-  // Step ids are positions now.
+/// Counts the bytes of all steps, whose ids are positions.
+void Timeline::fillChunks() {
   std::vector<int64_t> change(steps.size() + 1, 0);
   for (const TimelineCopy &copy : pool) {
     StepId last = copy.readers.empty() ? copy.def : copy.readers.back();
@@ -204,9 +210,6 @@ void Timeline::load(const Plan &plan) {
   }
   for (uint32_t index : order)
     updateMax(chunks[index]);
-  for (auto [op, host] : absorptions)
-    insertAbsorb(op, host);
-  commit();
 }
 
 Plan Timeline::plan() const {

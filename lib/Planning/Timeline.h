@@ -286,6 +286,7 @@ private:
                                 llvm::SmallVectorImpl<ValueId> &buffer) const;
   void moveTo(StepId step, StepId before);
   void account(StepId step, int sign);
+  void fillChunks();
 
   const Graph &graph;
   const Problem &problem;

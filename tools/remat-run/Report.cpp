@@ -150,13 +150,8 @@ static std::string formatMebibytes(int64_t bytes) {
   return text;
 }
 
-void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
-  const RunReport &first = runs.front();
-  os << first.model << ": " << first.summary.distinctTasks
-     << " distinct kernels, arguments " << formatMebibytes(first.argumentBytes)
-     << " MiB, results " << formatMebibytes(first.resultBytes)
-     << " MiB, compiled in " << format("%.2f", first.compileSeconds)
-     << " s; sizes below in MiB, peaks in bytes\n";
+/// Prints a row for each budget.
+static void printRows(raw_ostream &os, ArrayRef<RunReport> runs) {
   std::vector<std::vector<std::string>> rows = {
       {"budget", "arena", "planned peak", "simulated peak", "measured peak",
        "RSS growth", "held", "recomputed", "offloaded", "plan s", "step s",
@@ -188,6 +183,10 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
          run.maxRelativeError ? print(*run.maxRelativeError, "%.1e") : "-"});
   }
   printAligned(os, rows);
+}
+
+/// Prints what was chosen for each budget beside the plan.
+static void printChoices(raw_ostream &os, ArrayRef<RunReport> runs) {
   for (const RunReport &run : runs)
     if (!run.summary.microbatchOrder.empty())
       os << "budget " << run.describeBudget() << ": microbatches by "
@@ -205,38 +204,53 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
     if (run.summary.foldedLayers > 0)
       os << "budget " << run.describeBudget() << ": "
          << run.summary.foldedLayers << " layers as loops\n";
+}
+
+/// Prints what was asked to be seen of one run.
+static void printDetails(raw_ostream &os, const RunReport &run) {
+  for (auto [number, call] : enumerate(run.calls))
+    os << "budget " << run.describeBudget() << ", " << getCallName(number)
+       << ": measured peak " << call.measured_peak_bytes << ", leaves "
+       << call.state_bytes << " bytes of a planned state of "
+       << run.summary.stateBytes << ", " << call.recomputed_entries
+       << " tasks recomputed\n";
+  if (run.details.explanation)
+    os << "\nwhat was decided at budget " << run.requestedBudget << '\n';
+  run.details.print(os);
+  if (!run.details.saved.empty())
+    os << "\nwhat is saved at budget " << run.requestedBudget << '\n'
+       << run.details.saved;
+  if (run.benchmark) {
+    os << "budget " << run.describeBudget() << ": ";
+    run.benchmark->print(os);
+  }
+  os << run.trace;
+  if (!run.profile)
+    return;
+  os << "\ntime by " << stringify(run.profile->group) << " at budget "
+     << run.describeBudget();
+  // What is read and written for the first time takes longer.
+  if (size_t steps = run.stepSeconds.size(); steps == 1)
+    os << ", of the first step; --steps=5 has the least of 5\n";
+  else
+    os << ", the least of " << steps << " steps\n";
+  run.profile->print(os);
+}
+
+void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
+  const RunReport &first = runs.front();
+  os << first.model << ": " << first.summary.distinctTasks
+     << " distinct kernels, arguments " << formatMebibytes(first.argumentBytes)
+     << " MiB, results " << formatMebibytes(first.resultBytes)
+     << " MiB, compiled in " << format("%.2f", first.compileSeconds)
+     << " s; sizes below in MiB, peaks in bytes\n";
+  printRows(os, runs);
+  printChoices(os, runs);
   // Whoever asks is told that the answer is no, too.
   for (const RunReport &run : runs)
     if (run.anomalies == 0)
       os << "budget " << run.describeBudget()
          << ": no task made a NaN or an infinity of finite numbers\n";
-  for (const RunReport &run : runs) {
-    for (auto [number, call] : enumerate(run.calls))
-      os << "budget " << run.describeBudget() << ", " << getCallName(number)
-         << ": measured peak " << call.measured_peak_bytes << ", leaves "
-         << call.state_bytes << " bytes of a planned state of "
-         << run.summary.stateBytes << ", " << call.recomputed_entries
-         << " tasks recomputed\n";
-    if (run.details.explanation)
-      os << "\nwhat was decided at budget " << run.requestedBudget << '\n';
-    run.details.print(os);
-    if (!run.details.saved.empty())
-      os << "\nwhat is saved at budget " << run.requestedBudget << '\n'
-         << run.details.saved;
-    if (run.benchmark) {
-      os << "budget " << run.describeBudget() << ": ";
-      run.benchmark->print(os);
-    }
-    os << run.trace;
-    if (run.profile) {
-      os << "\ntime by " << stringify(run.profile->group) << " at budget "
-         << run.describeBudget();
-      // What is read and written for the first time takes longer.
-      if (size_t steps = run.stepSeconds.size(); steps == 1)
-        os << ", of the first step; --steps=5 has the least of 5\n";
-      else
-        os << ", the least of " << steps << " steps\n";
-      run.profile->print(os);
-    }
-  }
+  for (const RunReport &run : runs)
+    printDetails(os, run);
 }

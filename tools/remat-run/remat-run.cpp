@@ -412,6 +412,26 @@ static Error writeReports(ArrayRef<RunReport> reports,
   return files.commit();
 }
 
+/// Compares derivatives with differences, in place of a step.
+static Error checkGradients() {
+  StringRef order =
+      options().gradgradcheck ? StringRef("2") : StringRef(options().gradcheck);
+  if (order != "" && order != "1" && order != "2")
+    return makeError("--gradcheck is '" + order + "', expected 1 or 2");
+  if (Error error = checkDerivatives("--gradcheck"))
+    return error;
+  if (Error error = refuseBesideGradCheck())
+    return error;
+  StringLiteral ofOneStep = "'--gradcheck' compiles other steps";
+  if (Error error = options().plan.refuse(ofOneStep))
+    return error;
+  if (Error error = options().seeing.refuse(ofOneStep))
+    return error;
+  if (options().storedPlan.isGiven())
+    return makeError("'--plan' has no effect: " + ofOneStep);
+  return runGradCheck(order == "2" ? 2 : 1);
+}
+
 static Error runTool() {
   if (Error error = checkFileNames(
           getOutputFlags(), {options().inputFile, options().manifestFile}))
@@ -420,25 +440,8 @@ static Error runTool() {
     return error;
   if (Error error = checkGradCheckFlags())
     return error;
-  if (options().gradcheck.getNumOccurrences() > 0 || options().gradgradcheck) {
-    StringRef order = options().gradcheck;
-    if (options().gradgradcheck)
-      order = "2";
-    if (order != "" && order != "1" && order != "2")
-      return makeError("--gradcheck is '" + order + "', expected 1 or 2");
-    if (Error error = checkDerivatives("--gradcheck"))
-      return error;
-    if (Error error = refuseBesideGradCheck())
-      return error;
-    StringLiteral ofOneStep = "'--gradcheck' compiles other steps";
-    if (Error error = options().plan.refuse(ofOneStep))
-      return error;
-    if (Error error = options().seeing.refuse(ofOneStep))
-      return error;
-    if (options().storedPlan.isGiven())
-      return makeError("'--plan' has no effect: " + ofOneStep);
-    return runGradCheck(order == "2" ? 2 : 1);
-  }
+  if (options().gradcheck.getNumOccurrences() > 0 || options().gradgradcheck)
+    return checkGradients();
   if (Error error = checkOptions())
     return error;
   std::optional<Manifest> manifest;

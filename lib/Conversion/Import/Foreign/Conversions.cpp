@@ -170,7 +170,53 @@ static Value castBits(OpBuilder &builder, Location loc, Value value,
              : arith::BitcastOp::create(builder, loc, type, value).getResult();
 }
 
-/// The low bits come first, in a last dimension that the wider type lacks.
+/// The parts of each integer, in a last dimension that `value` lacks. The low
+/// bits come first.
+static Value splitBits(OpBuilder &builder, Location loc, Value value,
+                       RankedTensorType type) {
+  Type from = getElementTypeOrSelf(value.getType()), to = type.getElementType();
+  AffineMap all = builder.getMultiDimIdentityMap(type.getRank());
+  int64_t last = type.getRank() - 1;
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value part = linalg::IndexOp::create(nested, loc, last);
+    part = arith::IndexCastOp::create(nested, loc, from, part);
+    Value by = arith::MulIOp::create(
+        nested, loc, part,
+        createInteger(nested, loc, from, to.getIntOrFloatBitWidth()));
+    Value low = arith::ShRUIOp::create(nested, loc, args[0], by);
+    linalg::YieldOp::create(
+        nested, loc, arith::TruncIOp::create(nested, loc, to, low).getResult());
+  };
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(), to);
+  return createGeneric(builder, loc, value, empty, {all.dropResult(last), all},
+                       type.getRank(), 0, body)
+      .getResult(0);
+}
+
+/// Integers whose parts are in the last dimension of `value`, which `type`
+/// lacks: the inverse of `splitBits`.
+static Value joinBits(OpBuilder &builder, Location loc, Value value,
+                      RankedTensorType type) {
+  Type from = getElementTypeOrSelf(value.getType()), to = type.getElementType();
+  AffineMap all = builder.getMultiDimIdentityMap(type.getRank() + 1);
+  int64_t last = type.getRank();
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value part = linalg::IndexOp::create(nested, loc, last);
+    part = arith::IndexCastOp::create(nested, loc, to, part);
+    Value by = arith::MulIOp::create(
+        nested, loc, part,
+        createInteger(nested, loc, to, from.getIntOrFloatBitWidth()));
+    Value wide = arith::ExtUIOp::create(nested, loc, to, args[0]);
+    Value high = arith::ShLIOp::create(nested, loc, wide, by);
+    linalg::YieldOp::create(
+        nested, loc,
+        arith::OrIOp::create(nested, loc, args[1], high).getResult());
+  };
+  return createGeneric(builder, loc, value, createZeros(builder, loc, type),
+                       {all, all.dropResult(last)}, type.getRank(), 1, body)
+      .getResult(0);
+}
+
 static LogicalResult lowerBitcast(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
@@ -202,54 +248,11 @@ static LogicalResult lowerBitcast(Operation *op, Lowering &lowering) {
     return lowering.set(op, castBits(builder, loc, value, to));
   if (lowering.isScalar())
     return op->emitOpError("between widths is not supported in a body");
-  IntegerType fromBits = builder.getIntegerType(fromWidth),
-              toBits = builder.getIntegerType(toWidth);
-  value = castBits(builder, loc, value, fromBits);
-  auto type = cast<RankedTensorType>(result);
-  auto bits = cast<RankedTensorType>(type.clone(toBits));
-  bool splits = toWidth < fromWidth;
-  int64_t rank = splits ? type.getRank() : type.getRank() + 1;
-  AffineMap all = builder.getMultiDimIdentityMap(rank);
-  Value made;
-  if (splits) {
-    Value empty =
-        tensor::EmptyOp::create(builder, loc, bits.getShape(), toBits);
-    made = createGeneric(
-               builder, loc, value, empty, {all.dropResult(rank - 1), all},
-               rank, 0,
-               [&](OpBuilder &nested, Location loc, ValueRange args) {
-                 Value part = linalg::IndexOp::create(nested, loc, rank - 1);
-                 part = arith::IndexCastOp::create(nested, loc, fromBits, part);
-                 Value by = arith::MulIOp::create(
-                     nested, loc, part,
-                     createInteger(nested, loc, fromBits, toWidth));
-                 Value low = arith::ShRUIOp::create(nested, loc, args[0], by);
-                 linalg::YieldOp::create(
-                     nested, loc,
-                     arith::TruncIOp::create(nested, loc, toBits, low)
-                         .getResult());
-               })
-               .getResult(0);
-  } else {
-    Value zeros = createZeros(builder, loc, bits);
-    made =
-        createGeneric(
-            builder, loc, value, zeros, {all, all.dropResult(rank - 1)},
-            rank - 1, 1,
-            [&](OpBuilder &nested, Location loc, ValueRange args) {
-              Value part = linalg::IndexOp::create(nested, loc, rank - 1);
-              part = arith::IndexCastOp::create(nested, loc, toBits, part);
-              Value by = arith::MulIOp::create(
-                  nested, loc, part,
-                  createInteger(nested, loc, toBits, fromWidth));
-              Value wide = arith::ExtUIOp::create(nested, loc, toBits, args[0]);
-              Value high = arith::ShLIOp::create(nested, loc, wide, by);
-              linalg::YieldOp::create(
-                  nested, loc,
-                  arith::OrIOp::create(nested, loc, args[1], high).getResult());
-            })
-            .getResult(0);
-  }
+  value = castBits(builder, loc, value, builder.getIntegerType(fromWidth));
+  auto bits = cast<RankedTensorType>(
+      cast<RankedTensorType>(result).clone(builder.getIntegerType(toWidth)));
+  Value made = toWidth < fromWidth ? splitBits(builder, loc, value, bits)
+                                   : joinBits(builder, loc, value, bits);
   return lowering.set(op, castBits(builder, loc, made, to));
 }
 

@@ -75,28 +75,30 @@ bool foreign::areBatches(RankedTensorType type, ArrayRef<int64_t> dims,
   });
 }
 
-static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
-  if (failed(checkElements(op)))
-    return failure();
-  OpBuilder &builder = lowering.builder;
-  Location loc = op->getLoc();
-  Fields fields(op, "dimension_numbers");
-  SmallVector<int64_t> offsetDims = fields.getIntegers("offset_dims"),
-                       collapsed = fields.getIntegers("collapsed_slice_dims"),
-                       batching = fields.getIntegers("operand_batching_dims"),
-                       indicesBatching =
-                           fields.getIntegers("start_indices_batching_dims"),
-                       sizes = getIntegers(op, "slice_sizes");
-  int64_t vectorDim = fields.getInteger("index_vector_dim", 0);
-  Value operand = lowering.get(op->getOperand(0));
-  auto from = cast<RankedTensorType>(operand.getType());
-  RankedTensorType to = lowering.getTensorType(op->getResult(0));
-  auto places = findPlaces(op, lowering, op->getOperand(1),
-                           fields.getIntegers("start_index_map"), vectorDim);
-  if (!places)
-    return failure();
+namespace {
+/// What a gather takes, and where it puts it.
+struct Gather {
+  RankedTensorType from, to;
+  Places places;
+  /// Sizes of a slice. Dimensions of the operand that are in `collapsed` or
+  /// `batching` are not in the result; those of `batching` are read at the
+  /// place that is the index in `indicesBatching` of the indices.
+  SmallVector<int64_t> sizes, collapsed, batching, indicesBatching;
+  int64_t vectorDim = 0;
+  /// Dimensions of the result: those of a slice, and those of the indices.
+  SmallVector<int64_t> offsetDims, batchDims;
+
+  FailureOr<SmallVector<int64_t>> check(Operation *op) const;
+  void read(OpBuilder &nested, Location loc, Value operand,
+            ValueRange args) const;
+};
+} // namespace
+
+/// Checks the attributes against the types, and returns the shape that they
+/// give the result.
+FailureOr<SmallVector<int64_t>> Gather::check(Operation *op) const {
   SmallVector<int64_t> slice = findOthers(from, collapsed, batching),
-                       reduced(collapsed), indexed(places->dims);
+                       reduced(collapsed), indexed(places.dims);
   llvm::append_range(reduced, batching);
   llvm::append_range(indexed, batching);
   int64_t rank = from.getRank();
@@ -105,8 +107,7 @@ static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
       slice.size() != offsetDims.size() ||
       !areBatches(from, batching, getForeignType(op->getOperand(1)),
                   indicesBatching, vectorDim) ||
-      static_cast<int64_t>(places->shape.size() + offsetDims.size()) !=
-          to.getRank())
+      places.shape.size() != batchDims.size())
     return op->emitOpError("has dimension numbers that do not fit its types");
   for (int64_t dim = 0; dim < rank; ++dim)
     if (sizes[dim] < 0 || sizes[dim] > from.getDimSize(dim) ||
@@ -116,27 +117,74 @@ static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
   if (from.getNumElements() == 0 && to.getNumElements() != 0)
     return op->emitOpError("takes elements of ") << from;
   SmallVector<int64_t> shape(to.getRank());
-  for (auto [dim, from] : llvm::zip(offsetDims, slice))
-    shape[dim] = sizes[from];
-  unsigned place = 0;
-  for (int64_t dim = 0; dim < to.getRank(); ++dim)
-    if (!llvm::is_contained(offsetDims, dim))
-      shape[dim] = places->shape[place++];
-  if (failed(checkShape(op, shape)))
+  for (auto [dim, source] : llvm::zip(offsetDims, slice))
+    shape[dim] = sizes[source];
+  for (auto [dim, size] : llvm::zip(batchDims, places.shape))
+    shape[dim] = size;
+  return shape;
+}
+
+/// Yields the element of `operand` whose place is the numbers `args` and the
+/// loops over the result.
+void Gather::read(OpBuilder &nested, Location loc, Value operand,
+                  ValueRange args) const {
+  SmallVector<Value> place(from.getRank());
+  for (auto [number, dim] : llvm::enumerate(places.dims))
+    place[dim] =
+        createClampedIndex(nested, loc, args[number], places.isUnsigned,
+                           from.getDimSize(dim) - sizes[dim]);
+  for (auto [dim, indexDim] : llvm::zip(batching, indicesBatching))
+    // The dimension of the indices, without that of their numbers.
+    place[dim] = linalg::IndexOp::create(
+        nested, loc, batchDims[indexDim > vectorDim ? indexDim - 1 : indexDim]);
+  ArrayRef<int64_t> loops = offsetDims;
+  for (int64_t dim = 0; dim < from.getRank(); ++dim) {
+    if (llvm::is_contained(collapsed, dim) ||
+        llvm::is_contained(batching, dim)) {
+      if (!place[dim])
+        place[dim] = createIndex(nested, loc, 0);
+      continue;
+    }
+    Value step = linalg::IndexOp::create(nested, loc, loops.front());
+    loops = loops.drop_front();
+    place[dim] =
+        place[dim] && sizes[dim] != from.getDimSize(dim)
+            ? arith::AddIOp::create(nested, loc, place[dim], step).getResult()
+            : step;
+  }
+  Value element = tensor::ExtractOp::create(nested, loc, operand, place);
+  linalg::YieldOp::create(nested, loc, element);
+}
+
+static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
+  if (failed(checkElements(op)))
     return failure();
-  // Dimensions of the result that say which place, and those of the slice.
-  SmallVector<int64_t> batchDims, windowDims;
-  for (int64_t dim = 0; dim < to.getRank(); ++dim)
-    if (!llvm::is_contained(offsetDims, dim))
-      batchDims.push_back(dim);
-  unsigned next = 0;
-  for (int64_t dim = 0; dim < from.getRank(); ++dim)
-    windowDims.push_back(llvm::is_contained(collapsed, dim) ||
-                                 llvm::is_contained(batching, dim)
-                             ? -1
-                             : offsetDims[next++]);
+  OpBuilder &builder = lowering.builder;
+  Location loc = op->getLoc();
+  Fields fields(op, "dimension_numbers");
+  Value operand = lowering.get(op->getOperand(0));
+  Gather gather;
+  gather.from = cast<RankedTensorType>(operand.getType());
+  gather.to = lowering.getTensorType(op->getResult(0));
+  gather.sizes = getIntegers(op, "slice_sizes");
+  gather.collapsed = fields.getIntegers("collapsed_slice_dims");
+  gather.batching = fields.getIntegers("operand_batching_dims");
+  gather.indicesBatching = fields.getIntegers("start_indices_batching_dims");
+  gather.vectorDim = fields.getInteger("index_vector_dim", 0);
+  gather.offsetDims = fields.getIntegers("offset_dims");
+  gather.batchDims = findOthers(gather.to, gather.offsetDims, {});
+  auto places =
+      findPlaces(op, lowering, op->getOperand(1),
+                 fields.getIntegers("start_index_map"), gather.vectorDim);
+  if (!places)
+    return failure();
+  gather.places = *places;
+  FailureOr<SmallVector<int64_t>> shape = gather.check(op);
+  if (failed(shape) || failed(checkShape(op, *shape)))
+    return failure();
+  RankedTensorType to = gather.to;
   SmallVector<AffineExpr> exprs;
-  for (int64_t dim : batchDims)
+  for (int64_t dim : gather.batchDims)
     exprs.push_back(builder.getAffineDimExpr(dim));
   SmallVector<AffineMap> maps(
       places->parts.size(),
@@ -145,30 +193,7 @@ static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
   Value empty =
       tensor::EmptyOp::create(builder, loc, to.getShape(), to.getElementType());
   auto read = [&](OpBuilder &nested, Location loc, ValueRange args) {
-    SmallVector<Value> place(from.getRank());
-    for (auto [number, dim] : llvm::enumerate(places->dims))
-      place[dim] =
-          createClampedIndex(nested, loc, args[number], places->isUnsigned,
-                             from.getDimSize(dim) - sizes[dim]);
-    for (auto [dim, indexDim] : llvm::zip(batching, indicesBatching))
-      // The dimension of the indices, without that of their numbers.
-      place[dim] = linalg::IndexOp::create(
-          nested, loc,
-          batchDims[indexDim > vectorDim ? indexDim - 1 : indexDim]);
-    for (int64_t dim = 0; dim < from.getRank(); ++dim) {
-      if (windowDims[dim] < 0) {
-        if (!place[dim])
-          place[dim] = createIndex(nested, loc, 0);
-        continue;
-      }
-      Value step = linalg::IndexOp::create(nested, loc, windowDims[dim]);
-      place[dim] =
-          place[dim] && sizes[dim] != from.getDimSize(dim)
-              ? arith::AddIOp::create(nested, loc, place[dim], step).getResult()
-              : step;
-    }
-    Value element = tensor::ExtractOp::create(nested, loc, operand, place);
-    linalg::YieldOp::create(nested, loc, element);
+    gather.read(nested, loc, operand, args);
   };
   return lowering.set(op, createGeneric(builder, loc, places->parts, empty,
                                         maps, to.getRank(), 0, read)
