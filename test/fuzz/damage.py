@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """damage.py TOOLS: damaged files through the tools.
 
-Instances, schedules, manifests, NumPy files, measured costs and errors, and entries of the kernel cache get other bytes,
-or as JSON other values, and lose or repeat parts. A tool may read what comes out, or refuse it with a message; a damaged
-kernel cache must not be noticed in the results at all, nor a damaged schedule that a step takes."""
+Instances, schedules, manifests, NumPy files, measured costs and errors, and entries of the kernel cache get other
+bytes, or as JSON other values, and lose or repeat parts. A tool may read what comes out, or refuse it with a message; a
+damaged kernel cache must not be noticed in the results at all, nor a damaged schedule that a step takes."""
 
 import copy
 import json

@@ -65,8 +65,8 @@ def find_pieces(root):
 
 
 def find_passes(root):
-    """(name, [(option, type)], is of functions) of every pass that TableGen files below a folder define, in order of the
-    names."""
+    """(name, [(option, type)], is of functions) of every pass that TableGen files below a folder define, in order of
+    the names."""
     passes = []
     for folder, _, files in os.walk(root):
         for name in files:

@@ -26,9 +26,9 @@ def lion(w, g, decay):
 
 
 class Optimizer(NamedTuple):
-    """What an optimizer makes of a weight and its gradient in the first step, how many buffers of state each weight has,
-    whether the number of steps is returned before the weights, and whether a tiny gradient moves a weight as far as a
-    large one."""
+    """What an optimizer makes of a weight and its gradient in the first step, how many buffers of state each weight
+    has, whether the number of steps is returned before the weights, and whether a tiny gradient moves a weight as far
+    as a large one."""
 
     update: Callable
     buffers: int

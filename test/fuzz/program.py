@@ -65,7 +65,8 @@ class Program:
         return [line for chunk in reversed(chunks) for line in chunk]
 
     def evaluate(self, values=None, removed=(), rounding=None):
-        """The values of the results for arguments in place of its own; what a statement makes is rounded by `rounding`."""
+        """The values of the results for arguments in place of its own; what a statement makes is rounded by
+        `rounding`."""
         self.rounding = rounding
         env = {arg[0]: value for arg, value in zip(self.args, values or [arg[3] for arg in self.args])}
         self.run_body(self.body, env, removed)

@@ -2,10 +2,10 @@
 """programs.py TOOLS: random programs, differentiated and run in many ways.
 
 Results are compared with an interpreter (interpreter.py), derivatives with finite differences of that interpreter. Both
-are done in f64: programs in narrower types run with --widen for it. What bf16 and f16 give is compared with that, as closely as
-the interpreter gets where it rounds each statement. Then the program runs as it is under several budgets, numbers
-of threads, planners and checks, with donated arguments and with accumulated gradients, which all have to give the same
-bits, and peaks have to be what was planned."""
+are done in f64: programs in narrower types run with --widen for it. What bf16 and f16 give is compared with that, as
+closely as the interpreter gets where it rounds each statement. Then the program runs as it is under several budgets,
+numbers of threads, planners and checks, with donated arguments and with accumulated gradients, which all have to give
+the same bits, and peaks have to be what was planned."""
 
 import json
 import math

@@ -17,8 +17,9 @@ inputs and results (the loss and the gradients), nor workspaces that libraries t
 of fused tasks, so that a part of what PyTorch saves needs no recomputation: the column `no budget` has it.
 
 A cell has the arena, as what it adds to PyTorch's peak, and the planned time of the step, as what it adds to that of
-remat's step that keeps everything and does the whole batch at once. The column behind them has the longest time until a first plan was there. DIR keeps
-the exported models, and those that are there are not exported again; without it they are thrown away.
+remat's step that keeps everything and does the whole batch at once. The column behind them has the longest time until a
+first plan was there. DIR keeps the exported models, and those that are there are not exported again; without it they
+are thrown away.
 
 Exit status 1 if the tool fails on a model. Needs torch, timm and transformers.
 """

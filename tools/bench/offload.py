@@ -5,8 +5,8 @@ usage: offload.py BIN INSTANCE.json... [--budget=60] [--factors=0,1/8,1/4,1/2,1,
                   [--effort=1] [--time-limit=S] [--seed=1] [--json=FILE]
 
 BIN is the folder with remat-plan. The budget is a percentage of the peak without rematerialization. A factor is a
-bandwidth, in units of one that moves that peak's bytes once while every op runs once. Prints what each of the three adds
-to the time of running every op once, in percent, waits for transfers included; `-` where no plan fits.
+bandwidth, in units of one that moves that peak's bytes once while every op runs once. Prints what each of the three
+adds to the time of running every op once, in percent, waits for transfers included; `-` where no plan fits.
 
 Flags: `better` where both together are strictly faster than each alone, `WORSE` where they are slower than one of them,
 `slower` where a larger bandwidth gave a slower plan. Exit status 1 if anything is `WORSE`, or if no bandwidth of an

@@ -8,10 +8,10 @@ Needs torch. Weights and state after the steps are compared with what the optimi
 gradients that a step without an optimizer returns for the same weights. `relative` is the largest difference within a
 tensor over the tensor's largest element. All budgets must give the same bits.
 
-`bytes` is what a step takes beyond weights, inputs and state: its arena and the results that are in no argument's buffer.
-The last lines have what that is compared with: the same step without the optimizer, whose caller holds all gradients,
-and its arena without them (`--reuse-result-buffers=false`) with the gradient of the largest parameter. Exit status 1 when
-something falls short.
+`bytes` is what a step takes beyond weights, inputs and state: its arena and the results that are in no argument's
+buffer. The last lines have what that is compared with: the same step without the optimizer, whose caller holds all
+gradients, and its arena without them (`--reuse-result-buffers=false`) with the gradient of the largest parameter. Exit
+status 1 when something falls short.
 """
 import argparse, json, math, os, subprocess, sys, tempfile
 

@@ -12,8 +12,8 @@ xla    JAX, the whole step compiled at once, with weights and state donated
 xla-scan  the same with the layers as a scan
 
 `bytes` is what a step takes beyond weights, inputs and state: of PyTorch the largest sum of its allocator's events, of
-XLA the temporaries and results that are in no argument's buffer, as the compiled step says. `resident` is by how much the
-resident set grows during a step. tools/bench/optimizer.py has the same figures of remat.
+XLA the temporaries and results that are in no argument's buffer, as the compiled step says. `resident` is by how much
+the resident set grows during a step. tools/bench/optimizer.py has the same figures of remat.
 """
 import argparse, ctypes, os, subprocess, sys
 

@@ -5,10 +5,10 @@ usage: performance.py BIN MODEL_DIR [MODEL...] [--rounds=3] [--steps=5] [--threa
                       [--peers=DIR [--python=PYTHON] [--variants=NAME,...]]
 
 Models default to the four that peers were measured on. In each of the rounds every framework runs in a process of its
-own, one at a time; times are medians over the rounds of each process's median step, the first one apart, of wall time and
-of CPU time. A matmul of 2048x2048 matrices is timed in every round, and `floor` is the CPU time that the model's contractions
-would take at its rate: CPU times on different machines compare as multiples of their floors, on a busy machine too. Of
-stored peers only the time on an idle machine is known, times threads.
+own, one at a time; times are medians over the rounds of each process's median step, the first one apart, of wall time
+and of CPU time. A matmul of 2048x2048 matrices is timed in every round, and `floor` is the CPU time that the model's
+contractions would take at its rate: CPU times on different machines compare as multiples of their floors, on a busy
+machine too. Of stored peers only the time on an idle machine is known, times threads.
 
 `peak` is the bytes beyond arguments, returned gradients included. remat runs without a budget and at the peaks of the
 peers that recompute; `compile` is of the first round, when peers have cached nothing. With --peers, DIR holds

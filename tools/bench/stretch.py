@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes a model with more layers: the last layer of an exported one again and again, each time with weights of its own.
+"""Writes a model with more layers: the last layer of an exported one again and again, each time with weights of its
+own.
 
 usage: stretch.py MODEL_DIR MODEL LAYERS OUT_DIR
 

@@ -3,11 +3,11 @@
 
 usage: report.py DIR REPORT.json
 
-Of each step: results against those of the CPU, the same bits in all runs, under all budgets and with buffers overwritten
-when they die, recomputations against their originals, and measured bytes against planned ones. Where compute-sanitizer
-is, it runs the smallest budgets. Several models are checked at a time, so times mean something for models that are only
-timed. These run one after the other, with their tensors on the device; where PyTorch is, it runs them, too. The exit
-status is 1 if anything falls short.
+Of each step: results against those of the CPU, the same bits in all runs, under all budgets and with buffers
+overwritten when they die, recomputations against their originals, and measured bytes against planned ones. Where
+compute-sanitizer is, it runs the smallest budgets. Several models are checked at a time, so times mean something for
+models that are only timed. These run one after the other, with their tensors on the device; where PyTorch is, it runs
+them, too. The exit status is 1 if anything falls short.
 """
 import hashlib, importlib.util, json, os, shutil, subprocess, sys, tempfile
 from concurrent.futures import ThreadPoolExecutor

@@ -5,10 +5,10 @@ usage: torch_models.py export DIR [MODEL...]    writes DIR/MODEL.mlir and its ma
                                                 the model `kernels` is all that are bound by memory, one kernel in each
        torch_models.py measure MODEL [VARIANT...]  runs steps on the GPU, one line of JSON for each variant (needs torch)
 
-The module's parameters are arguments of the exported function, and the manifest says how their elements are made, so that
-no weights are stored. Variants are eager, compiled, compiled with a budget for activations, and with a checkpoint around
-each block. Each runs in a process of its own, as peak bytes count what a process has allocated. They are compiled at the
-same time and measured one after the other.
+The module's parameters are arguments of the exported function, and the manifest says how their elements are made, so
+that no weights are stored. Variants are eager, compiled, compiled with a budget for activations, and with a checkpoint
+around each block. Each runs in a process of its own, as peak bytes count what a process has allocated. They are
+compiled at the same time and measured one after the other.
 """
 import json, os, subprocess, sys, time, warnings
 

@@ -88,8 +88,8 @@ def is_contiguous(shape, strides):
 
 class View:
     """Memory of somebody else: its address, dtype and shape. Keeps its owner alive. `device` is the number of the GPU
-    that it is on, None on the host. `stream` is one of the GPU that may still write it, or None. If it `is_ordered`, who
-    uses it later, also as other memory, does so behind that stream, or behind the default one if there is none.
+    that it is on, None on the host. `stream` is one of the GPU that may still write it, or None. If it `is_ordered`,
+    who uses it later, also as other memory, does so behind that stream, or behind the default one if there is none.
     `read_only` says that its owner forbids to write there."""
 
     __slots__ = ("address", "dtype", "shape", "contiguous", "owner", "device", "stream", "is_ordered", "read_only")

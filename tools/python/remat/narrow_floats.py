@@ -9,9 +9,9 @@ import struct
 
 @dataclasses.dataclass(frozen=True)
 class Narrow:
-    """A type with a sign, an exponent and `mantissa` bits. The byte `beyond` stands for what is not less than the number
-    `limit`, and `nan` for NaN. A type may have an infinity, `beyond`, whose mantissa is zero; then all greater bytes are
-    NaN. One without a negative zero has NaN there."""
+    """A type with a sign, an exponent and `mantissa` bits. The byte `beyond` stands for what is not less than the
+    number `limit`, and `nan` for NaN. A type may have an infinity, `beyond`, whose mantissa is zero; then all greater
+    bytes are NaN. One without a negative zero has NaN there."""
     mantissa: int
     bias: int
     limit: float

@@ -64,8 +64,8 @@ def describe(reached):
 
 class ProgressLine:
     """While its block runs, says once a second how far it is: on a terminal in one line that changes, with a bar, else
-    in lines below each other. `describe` gives words and, where it is known, a share; another thread calls it. Of blocks
-    within each other, the innermost one speaks."""
+    in lines below each other. `describe` gives words and, where it is known, a share; another thread calls it. Of
+    blocks within each other, the innermost one speaks."""
 
     _open = []
 

@@ -1,5 +1,5 @@
-"""Draws of PyTorch that need rejection, compared by their moments and cumulative probabilities, and their gradients with
-PyTorch's for the same draws; reductions of segments.
+"""Draws of PyTorch that need rejection, compared by their moments and cumulative probabilities, and their gradients
+with PyTorch's for the same draws; reductions of segments.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """

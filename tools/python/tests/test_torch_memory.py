@@ -160,8 +160,8 @@ class MemoryTest(unittest.TestCase):
         self.assertEqual(within, [256 * 256 * 4])
 
     def test_gradients_are_where_the_state_is_dead(self):
-        """Eight layers keep 8 MiB each for the backward call, which makes a gradient of 4 MiB of each, from the last one
-        to the first. Most of them take the place of what is dead, and get no other memory. They have the bits that
+        """Eight layers keep 8 MiB each for the backward call, which makes a gradient of 4 MiB of each, from the last
+        one to the first. Most of them take the place of what is dead, and get no other memory. They have the bits that
         gradients elsewhere have, and stay when the step is called again."""
         layers = [nn.Linear(1024, 1024, bias=False) for _ in range(8)]
         model = nn.Sequential(*(part for layer in layers for part in (layer, nn.Sigmoid())))

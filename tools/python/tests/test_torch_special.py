@@ -114,8 +114,8 @@ class SpecialTest(unittest.TestCase):
         self.check(torch.gcd, a, torch.tensor([4660046610375530309]))
 
     def test_bessel_functions(self):
-        """On both sides of where their formulas change, at zeros, and of what is not finite. PyTorch's have fewer digits
-        of f64."""
+        """On both sides of where their formulas change, at zeros, and of what is not finite. PyTorch's have fewer
+        digits of f64."""
         import mpmath  # PyTorch itself needs it.
         y0, k0 = mpmath.bessely, mpmath.besselk
         exact = {"bessel_j0": (mpmath.besselj, 0), "bessel_j1": (mpmath.besselj, 1), "bessel_y0": (y0, 0),

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Models that nobody here wrote, small and with random weights: remat's gradients against the framework's.
 
-For each model, the gradients of remat are compared with those of the framework in f64, which the CPU computes. They
-may be as wrong as twice those of the framework in the model's type, f32 or bf16, or under autocast to bf16. Where they
-are worse in f32, since rounding can put an element on the other side of a kink, the same model in f64 decides, which
-must agree to 1e-8. The measured peak must be the planned one. A line says the errors and both peaks. The exit status is 1 if any model fails;
--v prints where. A model whose library is not installed is skipped. With --device=cuda, the model is on a GPU, and so is
-its step.
+For each model, the gradients of remat are compared with those of the framework in f64, which the CPU computes. They may
+be as wrong as twice those of the framework in the model's type, f32 or bf16, or under autocast to bf16. Where they are
+worse in f32, since rounding can put an element on the other side of a kink, the same model in f64 decides, which must
+agree to 1e-8. The measured peak must be the planned one. A line says the errors and both peaks. The exit status is 1 if
+any model fails; -v prints where. A model whose library is not installed is skipped. With --device=cuda, the model is on
+a GPU, and so is its step.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """

@@ -87,8 +87,8 @@ def _lower(platform, context, *operands, step, dtypes):
 
 
 def _run(*args, **params):
-    """Outside of jit, such as under jax.disable_jit, or where JAX looks for the operation that made a nan: it would look
-    into this one forever."""
+    """Outside of jit, such as under jax.disable_jit, or where JAX looks for the operation that made a nan: it would
+    look into this one forever."""
     with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False):
         return jax.jit(functools.partial(primitive.bind, **params))(*args)
 

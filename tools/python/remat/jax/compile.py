@@ -198,8 +198,8 @@ def compile(function, budget=None, policy=None, argnums=0, differentiate=True, h
             **options):
     """`jax.value_and_grad(function, argnums, has_aux)` as one step of remat under a budget; see remat.compile for the
     options. With `differentiate=False`, the function itself. Where JAX computes on a GPU, so does the step. As with
-    `jax.jit`, results may have the buffers of the arguments `donate_argnums`; inside of a `jax.jit` that does not donate
-    them, they are copied."""
+    `jax.jit`, results may have the buffers of the arguments `donate_argnums`; inside of a `jax.jit` that does not
+    donate them, they are copied."""
     if options.get("optimizer"):
         raise ArgumentError("optimizer: " + NOT_IN_JAX)
     if str(options.get("microbatches") or 1) != "1":

@@ -1,5 +1,5 @@
-"""The rule of `while`. A loop that counts is one of known length. Another is unrolled where all is known that it depends
-on; else it carries whether there is another iteration, and how many have run.
+"""The rule of `while`. A loop that counts is one of known length. Another is unrolled where all is known that it
+depends on; else it carries whether there is another iteration, and how many have run.
 
 JAX has no gradient of a `while`, since it does not know how much to save. With a maximum, remat gives it one: the loop
 stacks what it carries, as far as it gets, and a loop that runs as often in the other direction has the derivative of an

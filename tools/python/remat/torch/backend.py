@@ -7,7 +7,9 @@ buffer where it is dead. A step is for the device that the tensors of its graph 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import contextlib
 import functools
+import itertools
 import threading
 
 import torch
@@ -369,103 +371,94 @@ class CallEvents:
 
 def split(joint, forward_count, training):
     """The two graphs that AOTAutograd wants: each has one call of the step."""
-    placeholders = [n for n in joint.graph.nodes if n.op == "placeholder"]
-    primals = placeholders[:training.primal_count]
-    tangents = placeholders[training.primal_count:]
     output = next(n for n in joint.graph.nodes if n.op == "output")
     flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
     descriptions = output.meta.get("desc") or [None] * len(flat)
-    saved_primals, saved_outputs = training.saved_primals(), training.saved_outputs()
-    has_seed = training.torch_step.program.has_seed
-    mode = torch._guards.detect_fake_mode([p.meta["val"] for p in placeholders])
-    step = training.torch_step.step
-    place = training.torch_step.placement
-    sizes = training.torch_step.state_sizes()
-    with mode or _nothing():
-        memory_vals = [torch.empty(sizes[0], dtype=torch.uint8, device=place.device)]
-        memory_vals += [torch.empty(size, dtype=torch.uint8) for size in sizes[1:]]
-        seed_val = torch.empty((), dtype=torch.int64, device=place.device)
-        early_vals = [torch.empty(info.shape, dtype=TORCH_DTYPES[info.dtype], device=place.device)
-                      for info in (step.results[i] for i in training.early_results)]
-
-    forward = torch.fx.Graph()
-    given = [_copy_placeholder(forward, p) for p in primals]
-    call = forward.call_module("remat_step", tuple(given))
-    outputs = []
-    for number, node in enumerate(flat[:forward_count]):
-        if not isinstance(node, torch.fx.Node):
-            outputs.append(node)
-            continue
-        view = training.views.get(number)
-        if view is not None:
-            outputs.append(view.copy_into(forward, given[primals.index(view.placeholder)]))
-            continue
-        item = forward.call_function(_pick, (call, 0, number))
-        item.meta["val"] = node.meta["val"]
-        outputs.append(item)
-    saved = []
-    for number, val in enumerate(memory_vals):
-        memory = forward.call_function(_pick, (call, 1, number))
-        memory.meta["val"] = val
-        saved.append(memory)
-    if has_seed:
-        seed = forward.call_function(_pick, (call, 2))
-        seed.meta["val"] = seed_val
-        saved.append(seed)
-    # The backward call reads what an input was before the model changed it.
-    mutated = set(mutated_inputs(joint.graph))
-    for i in saved_primals:
-        kept = given[i]
-        if primals[i] in mutated:
-            kept = forward.call_function(torch.ops.aten.clone.default, (given[i],))
-            kept.meta["val"] = primals[i].meta["val"]
-        saved.append(kept)
-    saved += [outputs[i] for i in saved_outputs]
-    for number in range(len(training.early_results)):
-        item = forward.call_function(_pick, (call, 3, number))
-        item.meta["val"] = early_vals[number]
-        saved.append(item)
-    node = forward.output(tuple(outputs) + tuple(saved))
-    node.meta["desc"] = list(descriptions[:forward_count]) + [None] * len(saved)
-
-    backward = torch.fx.Graph()
-    names = ["remat_memory", "remat_host_memory"][:len(memory_vals)] + (["remat_seed"] if has_seed else [])
-    vals = memory_vals + ([seed_val] if has_seed else [])
-    names += ["saved_%d" % i for i in range(len(saved) - len(names))]
-    vals += [s.meta["val"] for s in saved[len(vals):]]
-    inputs = []
-    for name, val in zip(names, vals):
-        placeholder = backward.placeholder(name)
-        placeholder.meta["val"] = val
-        inputs.append(placeholder)
-    tangent_inputs = [_copy_placeholder(backward, t) for t in tangents]
-    count = len(memory_vals)
-    first = count + 1 if has_seed else count
-    middle = first + len(saved_primals)
-    last = middle + len(saved_outputs)
-    call = backward.call_module("remat_step", (
-        tuple(inputs[:count]), inputs[count] if has_seed else None, tuple(inputs[first:middle]),
-        tuple(inputs[middle:last]), tuple(inputs[last:]), tuple(tangent_inputs)))
-    gradients = []
-    for number, node in enumerate(flat[forward_count:]):
-        if node is None:
-            gradients.append(None)
-            continue
-        item = backward.call_function(_pick, (call, number))
-        item.meta["val"] = node.meta["val"]
-        gradients.append(item)
-    node = backward.output(tuple(gradients))
-    node.meta["desc"] = list(descriptions[forward_count:])
+    forward, saved = _split_forward(joint, flat[:forward_count], descriptions[:forward_count], training)
+    backward = _split_backward(joint, flat[forward_count:], descriptions[forward_count:], saved, training)
     return (torch.fx.GraphModule({"remat_step": ForwardCall(training)}, forward),
             torch.fx.GraphModule({"remat_step": BackwardCall(training)}, backward))
 
 
-class _nothing:
-    def __enter__(self):
-        return self
+def _split_forward(joint, results, descriptions, training):
+    """The forward graph, and its nodes that the backward graph takes: memory, seed, inputs, outputs, and gradients
+    that the forward call makes, in this order."""
+    placeholders = [n for n in joint.graph.nodes if n.op == "placeholder"]
+    primals = placeholders[:training.primal_count]
+    memory_vals, seed_val, early_vals = _describe_kept(training, [p.meta["val"] for p in placeholders])
+    forward = torch.fx.Graph()
+    given = [_copy_placeholder(forward, p) for p in primals]
+    call = forward.call_module("remat_step", tuple(given))
+    outputs = []
+    for number, node in enumerate(results):
+        view = training.views.get(number)
+        if not isinstance(node, torch.fx.Node):
+            outputs.append(node)
+        elif view is not None:
+            outputs.append(view.copy_into(forward, given[primals.index(view.placeholder)]))
+        else:
+            outputs.append(_call(forward, _pick, (call, 0, number), node.meta["val"]))
+    saved = [_call(forward, _pick, (call, 1, number), val) for number, val in enumerate(memory_vals)]
+    if training.torch_step.program.has_seed:
+        saved.append(_call(forward, _pick, (call, 2), seed_val))
+    # The backward call reads what an input was before the model changed it.
+    mutated = set(mutated_inputs(joint.graph))
+    for i in training.saved_primals():
+        kept = given[i]
+        if primals[i] in mutated:
+            kept = _call(forward, torch.ops.aten.clone.default, (kept,), primals[i].meta["val"])
+        saved.append(kept)
+    saved += [outputs[i] for i in training.saved_outputs()]
+    saved += [_call(forward, _pick, (call, 3, number), val) for number, val in enumerate(early_vals)]
+    node = forward.output(tuple(outputs) + tuple(saved))
+    node.meta["desc"] = list(descriptions) + [None] * len(saved)
+    return forward, saved
 
-    def __exit__(self, *_):
-        return False
+
+def _split_backward(joint, results, descriptions, saved, training):
+    """The backward graph. It takes the `saved` nodes of the forward graph, and the tangents."""
+    memory_count = len(training.torch_step.state_sizes())
+    has_seed = training.torch_step.program.has_seed
+    names = ["remat_memory", "remat_host_memory"][:memory_count] + (["remat_seed"] if has_seed else [])
+    names += ["saved_%d" % i for i in range(len(saved) - len(names))]
+    backward = torch.fx.Graph()
+    inputs = []
+    for name, node in zip(names, saved):
+        placeholder = backward.placeholder(name)
+        placeholder.meta["val"] = node.meta["val"]
+        inputs.append(placeholder)
+    placeholders = [n for n in joint.graph.nodes if n.op == "placeholder"]
+    tangents = [_copy_placeholder(backward, t) for t in placeholders[training.primal_count:]]
+    rest = iter(inputs)
+    memory = tuple(itertools.islice(rest, memory_count))
+    seed = next(rest) if has_seed else None
+    primals = tuple(itertools.islice(rest, len(training.saved_primals())))
+    outputs = tuple(itertools.islice(rest, len(training.saved_outputs())))
+    call = backward.call_module("remat_step", (memory, seed, primals, outputs, tuple(rest), tuple(tangents)))
+    node = backward.output(tuple(None if node is None else _call(backward, _pick, (call, number), node.meta["val"])
+                                 for number, node in enumerate(results)))
+    node.meta["desc"] = list(descriptions)
+    return backward
+
+
+def _describe_kept(training, vals):
+    """Tensors without data, of the mode that those of the graph have: the memory of the step, its seed, and gradients
+    that the forward call makes."""
+    step, place = training.torch_step.step, training.torch_step.placement
+    sizes = training.torch_step.state_sizes()
+    with torch._guards.detect_fake_mode(vals) or contextlib.nullcontext():
+        memory = [torch.empty(sizes[0], dtype=torch.uint8, device=place.device)]
+        memory += [torch.empty(size, dtype=torch.uint8) for size in sizes[1:]]
+        seed = torch.empty((), dtype=torch.int64, device=place.device)
+        early = [torch.empty(info.shape, dtype=TORCH_DTYPES[info.dtype], device=place.device)
+                 for info in (step.results[i] for i in training.early_results)]
+    return memory, seed, early
+
+
+def _call(graph, function, args, val):
+    node = graph.call_function(function, args)
+    node.meta["val"] = val
+    return node
 
 
 def _copy_placeholder(graph, node):

@@ -30,8 +30,8 @@ def _places():
 
 
 def _integral(x, order, weight):
-    """The mean of weight(t) cos(x sin t), or of sin if the order is odd, over t. With the weight cos(n t), or sin, it is
-    J of order n."""
+    """The mean of weight(t) cos(x sin t), or of sin if the order is odd, over t. With the weight cos(n t), or sin, it
+    is J of order n."""
     wave, total = torch.sin if order % 2 else torch.cos, torch.zeros_like(x)
     for t in _places():
         total = total + weight(t) / PLACES * wave(x * math.sin(t))

@@ -126,6 +126,101 @@ def _refuse_hooks(model, tensors):
                               "of the step" % name)
 
 
+class _Inputs:
+    """What the placeholders of a captured graph are: their names, their roles, the leaves of the call that they stand
+    for, and the tensors of weights. `known_tangents` are the numbers that some cotangents always are."""
+
+    def __init__(self, captured, leaves, named):
+        from torch._functorch._aot_autograd.descriptors import (InputMutationAOTOutput, PlainAOTInput,
+                                                                TangentAOTInput)
+        self.names, self.roles, self.leaf, self.weights = {}, {}, {}, {}
+        self.tangents, self.known_tangents = [], {}
+        # Parameters keep their names, so others give way.
+        taken = {SEED} | {name for _, name, _ in named.values()}
+        leaf_names = leaves.names(taken)
+        for node, desc in _inputs_by_desc(captured.graph_module):
+            if isinstance(desc, TangentAOTInput):
+                if isinstance(desc.output, InputMutationAOTOutput):  # What the model updates has no cotangent.
+                    self.known_tangents[node.name] = 0
+                    continue
+                self._add(node, unique_name("cotangent%d" % len(self.tangents), taken), "cotangent",
+                          len(self.tangents))
+                self.tangents.append(desc)
+                continue
+            if not isinstance(desc, PlainAOTInput):
+                raise ExportError("the graph has the input %s, which is not supported" % desc)
+            tensor = captured.inputs[desc.idx]
+            if id(tensor) in leaves.numbers:
+                number = leaves.numbers[id(tensor)]
+                self._add(node, leaf_names[number], "data", number)
+            else:
+                role, name, _ = named.get(id(tensor)) or ("buffer", unique_name("captured%d" % desc.idx, taken), None)
+                self._add(node, name, role)
+                self.weights[name] = tensor.detach()
+        self.by_index = {desc.idx: self.names[node.name] for node, desc in _inputs_by_desc(captured.graph_module)
+                         if isinstance(desc, PlainAOTInput)}
+
+    def _add(self, node, name, role, leaf=None):
+        self.names[node.name], self.roles[node.name] = name, role
+        if leaf is not None:
+            self.leaf[node.name] = leaf
+
+    def are_owned(self):
+        """The names of parameters and buffers."""
+        return {self.names[node] for node, role in self.roles.items() if role in ("param", "buffer")}
+
+
+class _Results:
+    """What the results of a captured graph are. `names`, `gradients` and `updates` give the name of a result, and of
+    the input that it belongs to, by its number."""
+
+    def __init__(self, flat, descriptions, inputs, loss):
+        from torch._functorch._aot_autograd.descriptors import GradAOTOutput, InputMutationAOTOutput, PlainAOTOutput
+        self.all, self.names, self.gradients, self.updates = [], {}, {}, {}
+        loss_number = self._find_loss(flat, descriptions, inputs.tangents, loss)
+        self.has_loss = loss_number is not None
+        owned, count = inputs.are_owned(), 0
+        for number, (value, desc) in enumerate(zip(flat, descriptions)):
+            if value is None:
+                continue
+            if isinstance(desc, PlainAOTOutput):
+                is_loss = number == loss_number
+                result = Result("loss" if is_loss else "output%d" % count, "loss" if is_loss else "output")
+                count += not is_loss
+            elif isinstance(desc, GradAOTOutput):
+                of = inputs.by_index[desc.grad_of.idx]
+                result = Result(of + ".grad", "gradient", of)
+                if of in owned:  # Data is no optimizer's to update.
+                    self.gradients[number] = of
+            elif isinstance(desc, InputMutationAOTOutput):
+                of = inputs.by_index[desc.mutated_input.idx]
+                result = Result(of, "update", of)
+                self.updates[number] = of
+            else:
+                raise ExportError("the graph has the output %s, which is not supported" % desc)
+            dtype = value.meta["val"].dtype
+            if dtype in NARROW:
+                raise ExportError("result '%s' is of %s, which programs that are exported do not give; give its bytes, "
+                                  "x.view(torch.uint8)" % (result.name, dtype))
+            result.unsigned = dtype == torch.uint8 or dtype in UNSIGNED
+            self.names[number] = result.name
+            self.all.append(result)
+
+    @staticmethod
+    def _find_loss(flat, descriptions, tangents, loss):
+        """The number of the loss, which is the single number that the only cotangent belongs to."""
+        from torch._functorch._aot_autograd.descriptors import PlainAOTOutput
+        outputs = [(i, value, desc) for i, (value, desc) in enumerate(zip(flat, descriptions))
+                   if isinstance(desc, PlainAOTOutput) and value is not None]
+        differentiated = [i for i, value, desc in outputs
+                          if _is_scalar(value.meta["val"]) and len(tangents) == 1 and tangents[0].output == desc]
+        if differentiated and (len(outputs) == 1 or loss is None):
+            return differentiated[0]
+        if loss is not None and tangents:
+            raise ExportError("the loss is not a single floating-point number")
+        return None
+
+
 def export(model, args=(), kwargs=None, loss=None):
     """Exports a call of a module, of a function or of what torch.export made of one, with its gradients.
 
@@ -159,94 +254,31 @@ def export(model, args=(), kwargs=None, loss=None):
     _refuse_hooks(model, [(name, tensor) for _, name, tensor in named.values()] +
                   [(_path_name(path), value) for path, value in zip(leaves.paths, leaves.values)])
     captured = capture(model, call, leaves.args, leaves.kwargs)
-    from torch._functorch._aot_autograd.descriptors import (GradAOTOutput, InputMutationAOTOutput, PlainAOTInput,
-                                                            PlainAOTOutput, TangentAOTInput)
-    graph = captured.graph_module.graph
-    output = next(n for n in graph.nodes if n.op == "output")
+    graph_module = captured.graph_module
+    output = next(n for n in graph_module.graph.nodes if n.op == "output")
     flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
     descriptions = output.meta.get("desc")
     if descriptions is None:
         raise ExportError("PyTorch does not describe what a joint graph computes; expected version 2.9 or later")
-
-    names, roles, leaf, weights = {}, {}, {}, {}
-    tangents, known_tangents = [], {}
-    # Parameters keep their names, so others give way.
-    taken = {SEED} | {name for _, name, _ in named.values()}
-    leaf_names = leaves.names(taken)
-    for node, desc in _inputs_by_desc(captured.graph_module):
-        if isinstance(desc, TangentAOTInput):
-            if isinstance(desc.output, InputMutationAOTOutput):  # What the model updates has no cotangent.
-                known_tangents[node.name] = 0
-                continue
-            names[node.name], roles[node.name] = unique_name("cotangent%d" % len(tangents), taken), "cotangent"
-            leaf[node.name] = len(tangents)
-            tangents.append(desc)
-            continue
-        if not isinstance(desc, PlainAOTInput):
-            raise ExportError("the graph has the input %s, which is not supported" % desc)
-        tensor = captured.inputs[desc.idx]
-        if id(tensor) in leaves.numbers:
-            number = leaves.numbers[id(tensor)]
-            names[node.name], roles[node.name], leaf[node.name] = leaf_names[number], "data", number
-        else:
-            role, name, _ = named.get(id(tensor)) or ("buffer", unique_name("captured%d" % desc.idx, taken), tensor)
-            names[node.name], roles[node.name] = name, role
-            weights[name] = tensor.detach()
-
-    # The loss is the single number that the only cotangent belongs to.
-    scalars = {i: desc for i, (value, desc) in enumerate(zip(flat, descriptions))
-               if isinstance(desc, PlainAOTOutput) and value is not None and _is_scalar(value.meta["val"])}
-    outputs = [i for i, (value, desc) in enumerate(zip(flat, descriptions))
-               if isinstance(desc, PlainAOTOutput) and value is not None]
-    differentiated = [i for i, desc in scalars.items() if len(tangents) == 1 and tangents[0].output == desc]
-    has_loss = bool(differentiated) and (len(outputs) == 1 or loss is None)
-    if loss is not None and not has_loss and tangents:
-        raise ExportError("the loss is not a single floating-point number")
-    by_index = {desc.idx: names[node.name] for node, desc in _inputs_by_desc(captured.graph_module)
-                if isinstance(desc, PlainAOTInput)}
-    owned = {names[node]: role for node, role in roles.items() if role in ("param", "buffer")}
-    results, result_names, count, gradients, updates = [], {}, 0, {}, {}
-    for number, (value, desc) in enumerate(zip(flat, descriptions)):
-        if value is None:
-            continue
-        if isinstance(desc, PlainAOTOutput):
-            is_loss = has_loss and number == differentiated[0]
-            result = Result("loss" if is_loss else "output%d" % count, "loss" if is_loss else "output")
-            count += not is_loss
-        elif isinstance(desc, GradAOTOutput):
-            of = by_index[desc.grad_of.idx]
-            result = Result(of + ".grad", "gradient", of)
-            if of in owned:  # Data is no optimizer's to update.
-                gradients[number] = of
-        elif isinstance(desc, InputMutationAOTOutput):
-            of = by_index[desc.mutated_input.idx]
-            result = Result(of, "update", of)
-            updates[number] = of
-        else:
-            raise ExportError("the graph has the output %s, which is not supported" % desc)
-        dtype = value.meta["val"].dtype
-        if dtype in NARROW:
-            raise ExportError("result '%s' is of %s, which programs that are exported do not give; give its bytes, "
-                              "x.view(torch.uint8)" % (result.name, dtype))
-        result.unsigned = dtype == torch.uint8 or dtype in UNSIGNED
-        result_names[number] = result.name
-        results.append(result)
-    layers = _layers(captured.graph_module)
-    options = placement_of(captured.graph_module).options({})
-    if has_loss:
-        known_tangents.update((node, 1) for node, role in roles.items() if role == "cotangent")
-    program = Program(captured.graph_module, names, result_names, known_tangents, gradients, updates)
-    arguments = _arguments(program, names, roles, leaf, captured.graph_module)
-    weights.update(program.constants)
+    inputs = _Inputs(captured, leaves, named)
+    results = _Results(flat, descriptions, inputs, loss)
+    layers = _layers(graph_module)
+    options = placement_of(graph_module).options({})
+    tangents = dict(inputs.known_tangents)
+    if results.has_loss:
+        tangents.update((node, 1) for node, role in inputs.roles.items() if role == "cotangent")
+    program = Program(graph_module, inputs.names, results.names, tangents, results.gradients, results.updates)
+    arguments = _arguments(program, inputs, graph_module)
+    weights = {**inputs.weights, **dict(program.constants)}
     source = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "model")
-    exported = Exported(program.text, arguments, results, weights, layers, source, leaves.of_call, options)
+    exported = Exported(program.text, arguments, results.all, weights, layers, source, leaves.of_call, options)
     exported.examples = {a.name: leaves.values[a.leaf].detach() for a in arguments if a.role == "data"}
     return exported
 
 
-def _arguments(program, names, roles, leaf, graph_module):
-    vals = {names[n.name]: (n.name, n.meta["val"]) for n in graph_module.graph.nodes
-            if n.op == "placeholder" and n.name in names}
+def _arguments(program, inputs, graph_module):
+    vals = {inputs.names[n.name]: (n.name, n.meta["val"]) for n in graph_module.graph.nodes
+            if n.op == "placeholder" and n.name in inputs.names}
     constants = dict(program.constants)
     arguments = []
     for name in program.argument_names:
@@ -256,7 +288,8 @@ def _arguments(program, names, roles, leaf, graph_module):
             arguments.append(Argument(name, "constant", element_of(constants[name].dtype), constants[name].shape))
         else:
             node, val = vals[name]
-            arguments.append(Argument(name, roles[node], element_of(val.dtype), val.shape, leaf.get(node)))
+            arguments.append(Argument(name, inputs.roles[node], element_of(val.dtype), val.shape,
+                                      inputs.leaf.get(node)))
     return arguments
 
 

@@ -137,8 +137,8 @@ def traceable_kernels():
 
 @contextlib.contextmanager
 def whole_resampling():
-    """Linear and cubic resampling stays one operation, and its derivative another. PyTorch would make them of indices before it
-    differentiates, which scatters each element of the gradient."""
+    """Linear and cubic resampling stays one operation, and its derivative another. PyTorch would make them of indices
+    before it differentiates, which scatters each element of the gradient."""
     aten, keys = torch.ops.aten, (torch._C.DispatchKey.Autograd, torch._C.DispatchKey.CompositeImplicitAutograd)
     taken = []
     for packet in (aten.upsample_linear1d, aten.upsample_bilinear2d, aten.upsample_trilinear3d,

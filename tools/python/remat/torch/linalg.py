@@ -21,8 +21,8 @@ def _matrices(l, a):
 
 
 def _call(l, routine, operands, results, **letters):
-    """A call of LAPACK, by its name without the type. `results` are pairs of a shape and an element. Of matrices without
-    elements, bases are those of the space."""
+    """A call of LAPACK, by its name without the type. `results` are pairs of a shape and an element. Of matrices
+    without elements, bases are those of the space."""
     if 0 in operands[0].shape:
         return [_unit(l, *result) for result in results]
     element = operands[0].element

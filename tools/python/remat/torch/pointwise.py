@@ -410,7 +410,8 @@ def _copysign(s, a, b):
 
 @formula("hypot")
 def _hypot(s, a, b):
-    """Of the quotient of both, as squares of large and small numbers do not exist. With an infinite one it is infinite."""
+    """Of the quotient of both, as squares of large and small numbers do not exist. With an infinite one it is
+    infinite."""
     a, b, infinity = s.op("math.absf", a), s.op("math.absf", b), s.const(math.inf)
     size = s.maximum(a, b)
     ratio = s.div(s.minimum(a, b), size)

@@ -113,8 +113,8 @@ def _add_bias(l, value, bias):
 
 
 def _transposed_padding(padding, output_padding, strides):
-    """Before and behind, and by how much the result is longer than what is computed. From a stride on, what a transposed
-    convolution adds behind its result takes away from the padding, or is no place that anything goes to."""
+    """Before and behind, and by how much the result is longer than what is computed. From a stride on, what a
+    transposed convolution adds behind its result takes away from the padding, or is no place that anything goes to."""
     wide = [o if o >= s else 0 for o, s in zip(output_padding, strides)]
     return padding, [max(p - o, 0) for p, o in zip(padding, wide)], [max(o - p, 0) for p, o in zip(padding, wide)]
 

@@ -35,9 +35,9 @@ def working(dtype):
 
 
 def convert(body, a, source, target, discard=False):
-    """The scalar `a` of type `source` as `target`, as `Tensor.to` converts it. A complex number becomes a real one, which
-    has no imaginary part, where `discard` says that the program asks for it. Elsewhere that is an ExportError: a rule for
-    real numbers was given complex ones."""
+    """The scalar `a` of type `source` as `target`, as `Tensor.to` converts it. A complex number becomes a real one,
+    which has no imaginary part, where `discard` says that the program asks for it. Elsewhere that is an ExportError: a
+    rule for real numbers was given complex ones."""
     if source == target:
         return a
     if source in NARROW:
