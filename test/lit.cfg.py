@@ -86,7 +86,8 @@ python = os.environ.get("REMAT_TEST_PYTHON", sys.executable)
 config.substitutions.append(("%remat_python", "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s REMAT_LIBRARY=%s %s" % (
     os.path.join(config.remat_src_root, "tools", "python"), os.path.join(config.remat_lib_dir, "libRemat.so"), python)))
 for module in ("numpy", "torch", "jax"):
-    if subprocess.run([python, "-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec('%s'))" % module],
+    if subprocess.run([python, "-c",
+                       "import importlib.util, sys; sys.exit(not importlib.util.find_spec('%s'))" % module],
                       capture_output=True).returncode == 0:
         config.available_features.add("python-" + module)
 config.substitutions.append(("%python", sys.executable))
@@ -135,4 +136,5 @@ if config.remat_has_highs:
 # REMAT_TEST_NEEDS has the features that there must be.
 missing = set(os.environ.get("REMAT_TEST_NEEDS", "").split()) - config.available_features
 if missing:
-    lit_config.fatal("REMAT_TEST_NEEDS: there is no %s, expected for tests that would be left out" % ", ".join(sorted(missing)))
+    lit_config.fatal("REMAT_TEST_NEEDS: there is no %s, expected for tests that would be left out" %
+                     ", ".join(sorted(missing)))

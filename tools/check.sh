@@ -11,7 +11,8 @@ usage: tools/check.sh [OPTION...] GATE...
 Gates, with their time on two quiet cores and what they need to be built:
 
   format      C++ is formatted by clang-format 22, its first lines have 80
-              columns, no line ends in a space              3 s, nothing
+              columns, lines of Python and of pages at most 120, no line ends
+              in a space                                    3 s, nothing
   includes    no folder includes one that stands on it      1 s, nothing
   warnings    everything builds in the preset `dev`, where warnings are errors,
               and lib/Planning and lib/Runtime with the system's g++
@@ -99,6 +100,17 @@ format() {
     xargs sed -i -E 's/[[:blank:]]+$//' <<<"$texts"
   elif [ -n "$texts" ]; then
     xargs grep -nHE '[[:blank:]]+$' <<<"$texts" | sed 's/$/<- ends in a space/'
+    failed=1
+  fi
+  # Generated pages, tables, pictures, and what tools print are as wide as they
+  # are. So are programs of which a file has one a line.
+  local wide
+  wide=$(sources . -- '*.py' '*.md' |
+    grep -vE 'Inputs/|_lines\.py$|docs/dialect\.md|docs/passes/' |
+    LC_ALL=C.UTF-8 xargs grep -nHE '^.{121,}$' |
+    grep -vE '\.md:[0-9]+:(\||!|<|    )') || true
+  if [ -n "$wide" ]; then
+    sed 's/$/<- has more than 120 columns/' <<<"$wide"
     failed=1
   fi
   if [ $failed = 1 ]; then

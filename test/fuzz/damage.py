@@ -202,7 +202,8 @@ class Files:
         self.must("remat-plan", ["model.mlir", "--cotangents", "--instance=small.json"])
         self.must("remat-plan", ["mlp_tiny.mlir", "--manifest=mlp_tiny.json", "--instance=large.json", "--budget=min",
                                  "--link-bandwidth=1GB/s"])
-        self.must("remat-run", ["mlp_tiny.mlir", "--manifest=mlp_tiny.json", "--threads=1", "--profile-costs=costs.json"])
+        self.must("remat-run",
+                  ["mlp_tiny.mlir", "--manifest=mlp_tiny.json", "--threads=1", "--profile-costs=costs.json"])
         self.must("remat-plan", ["model.mlir", *self.planning, "-o", "schedule.json"])
         self.must("remat-run", self.manifest + self.packing)
         self.hash = re.search(r" ([0-9a-f]{16}) ", self.must("remat-run", self.flags + ["--kernel-cache=cache"]).out)[1]

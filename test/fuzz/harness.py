@@ -123,7 +123,8 @@ class Session:
         now = time.monotonic()
         if now - self.shown > 1 and sys.stderr.isatty():
             self.shown = now
-            print(f"\r\033[K{self.name}: {now - self.start:.1f} s: {self.describe()}", end="", file=sys.stderr, flush=True)
+            print(f"\r\033[K{self.name}: {now - self.start:.1f} s: {self.describe()}", end="", file=sys.stderr,
+                  flush=True)
 
     def clear(self):
         if self.shown != self.start:
@@ -230,7 +231,8 @@ def read_npy(path):
     size = struct.unpack("<H", data[8:10])[0]
     header = data[10:10 + size].decode()
     dtype = header.split("'descr': '<")[1][:2]
-    code, width = {"f2": ("e", 2), "f4": ("f", 4), "f8": ("d", 8), "i4": ("i", 4), "i8": ("q", 8), "u2": ("H", 2)}[dtype]
+    code, width = {"f2": ("e", 2), "f4": ("f", 4), "f8": ("d", 8), "i4": ("i", 4), "i8": ("q", 8),
+                   "u2": ("H", 2)}[dtype]
     payload = data[10 + size:]
     values = list(struct.unpack(f"<{len(payload) // width}{code}", payload))
     if dtype == "u2":

@@ -150,7 +150,8 @@ def run_case(tools, case, seed, folder, test=None):
         return f"status {outcome.returncode}: " + outcome.stderr.strip()[:1500]
     factor = options.get("factor", 1)
     for number, result in enumerate(results):
-        error = describe_difference(f"result {number}", load(f"{folder}/out/result{number}.npy", result), result, factor)
+        error = describe_difference(f"result {number}", load(f"{folder}/out/result{number}.npy", result), result,
+                                    factor)
         if error:
             return error
     for number, gradient in enumerate(gradients):

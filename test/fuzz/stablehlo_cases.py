@@ -139,7 +139,8 @@ def complex_forward(draw, rng):
 def choices(draw, rng):
     dims = shape(draw)
     a, b, p = normal(rng, dims), normal(rng, dims), rng.random(dims) < 0.5
-    return lambda a, b, p: [jnp.where(p, a, b), lax.select(a > b, a, b), lax.clamp(-0.5, a, 0.5), lax.clamp(a, b, a + 1),
+    return lambda a, b, p: [jnp.where(p, a, b), lax.select(a > b, a, b), lax.clamp(-0.5, a, 0.5),
+                            lax.clamp(a, b, a + 1),
                             jnp.clip(a, -0.3, 0.4), lax.select(p.reshape(-1)[0], a, b)], [a, b, p]
 
 
@@ -156,11 +157,13 @@ def reduced_precision(draw, rng):
     """Also numbers between those that few bits can say, and around the smallest and largest of them."""
     exponents = rng.integers(-40, 30, 60)
     x = np.ldexp(rng.integers(1, 2048, 60) * rng.choice([-1, 1], 60), exponents - 5).astype(np.float32)
-    bits = np.array([0, 0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x00400000, 0x00800000, 0x33800000, 0x387FE000,
+    bits = np.array([0, 0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x00400000, 0x00800000, 0x33800000,
+                     0x387FE000,
                      0x387FC000, 0x387FF000, 0x38800000, 0x477FE000, 0x477FF000, 0x477FEFFF, 0x7F7FFFFF], np.uint32)
     x = np.concatenate([x, bits.view(np.float32)])
     kinds = [(5, 10), (8, 7), (4, 3), (5, 2), (8, 10), (3, 0), (8, 23), (11, 52), (5, 23), (1, 4), (8, 0)]
-    return lambda x: [lax.reduce_precision(x.astype(t), *k) for t in (jnp.float32, jnp.float16, jnp.bfloat16, jnp.float64)
+    return lambda x: [lax.reduce_precision(x.astype(t), *k)
+                      for t in (jnp.float32, jnp.float16, jnp.bfloat16, jnp.float64)
                       for k in kinds], [x], {"gradient": False}
 
 
@@ -316,7 +319,8 @@ def argument_reductions(draw, rng):
     x[0, 1] = np.nan
     n = rng.integers(0, 5, (4, 6)).astype(np.uint8)
     return lambda x, n: [jnp.argmax(x, 1), jnp.argmin(x, 0), jnp.argmax(n, 0), jnp.max(n, 1), jnp.min(n, 0),
-                         lax.reduce_xor(n.astype(jnp.int32), (0,)), lax.reduce_or(n.astype(jnp.int32), (1,))], [x, n], {"gradient": False}
+                         lax.reduce_xor(n.astype(jnp.int32), (0,)),
+                         lax.reduce_or(n.astype(jnp.int32), (1,))], [x, n], {"gradient": False}
 
 
 @case
@@ -326,7 +330,8 @@ def reduction_any(draw, rng):
     def both(a, b):
         return a[0] + b[0] * 2, jnp.maximum(a[1], b[1])
 
-    return lambda x, y: lax.reduce((x, y), (np.float64(0), np.float64(-np.inf)), both, (1,)), [x, y], {"gradient": False}
+    inits = np.float64(0), np.float64(-np.inf)
+    return lambda x, y: lax.reduce((x, y), inits, both, (1,)), [x, y], {"gradient": False}
 
 
 @case
@@ -407,9 +412,11 @@ def scatters(draw, rng):
     x, u = normal(rng, (5, 3)), normal(rng, (6, 3))
     i = rng.integers(-7, 8, 6).astype(np.int32)
     p = rng.permutation(5)[:4].astype(np.int32)
-    return lambda x, u, i, p: [x.at[i].add(u), x.at[i].set(u), x.at[i].max(u), x.at[i].min(u), x.at[p].mul(u[:4], unique_indices=True),
+    return lambda x, u, i, p: [x.at[i].add(u), x.at[i].set(u), x.at[i].max(u), x.at[i].min(u),
+                               x.at[p].mul(u[:4], unique_indices=True),
                                x.at[p].set(u[:4], unique_indices=True), x.at[i, i % 3].add(u[:, 0]),
-                               x.at[:, 1].set(u[:5, 0]), x.at[i, 0].set(u[:, 1]), x.at[p].divide(u[:4] + 3, unique_indices=True),
+                               x.at[:, 1].set(u[:5, 0]), x.at[i, 0].set(u[:, 1]),
+                               x.at[p].divide(u[:4] + 3, unique_indices=True),
                                jax.ops.segment_sum(u, i, 4), jax.ops.segment_max(u, jnp.abs(i) % 3, 3),
                                x.at[1:3, ::2].add(u[:2, :2]),
                                jax.vmap(lambda a, k, v: a.at[k].add(v))(x, i[:5], u[:5, 0])], [x, u, i, p]

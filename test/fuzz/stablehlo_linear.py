@@ -46,7 +46,8 @@ def fourier_dims(draw, rng):
     x = normal(rng, (2, 3, 4, 5))
     return lambda x: [jnp.abs(jnp.fft.fft2(x)), jnp.real(jnp.fft.ifftn(x + 1j * x * x, axes=(1, 2, 3))),
                       jnp.fft.irfftn(jnp.fft.rfftn(x, axes=(1, 2, 3)) ** 2, s=(3, 4, 5), axes=(1, 2, 3)),
-                      jnp.imag(jnp.fft.fft(x, axis=1)), jnp.abs(jnp.fft.fftshift(jnp.fft.rfft2(x)))], [x], {"factor": 10}
+                      jnp.imag(jnp.fft.fft(x, axis=1)),
+                      jnp.abs(jnp.fft.fftshift(jnp.fft.rfft2(x)))], [x], {"factor": 10}
 
 
 @case
@@ -170,6 +171,7 @@ def lapack_triangles(draw, rng):
 
     def f(a, b):
         factor = jnp.linalg.cholesky(a @ jnp.swapaxes(a, -1, -2) / n + jnp.eye(n))
-        return [factor, lax.linalg.triangular_solve(factor + jnp.swapaxes(factor, -1, -2), b, left_side=True, **options)]
+        return [factor,
+                lax.linalg.triangular_solve(factor + jnp.swapaxes(factor, -1, -2), b, left_side=True, **options)]
 
     return f, [a, b], {"factor": 1000}

@@ -49,11 +49,12 @@ class Program:
             lines += [own(line) for line in draft.lines]
             results += [(own(r[0]), tensor(*r[1:])) for r in draft.results]
         types = ", ".join(a.split(": ")[1] for a in arguments)
+        result_types = ", ".join(r[1] for r in results)
         self.text = "\n".join([
             '"builtin.module"() ({',
-            f'"func.func"() <{{sym_name = "main", function_type = ({types}) -> ({", ".join(r[1] for r in results)})}}> ({{',
+            f'"func.func"() <{{sym_name = "main", function_type = ({types}) -> ({result_types})}}> ({{',
             f'^bb0({", ".join(arguments)}):' if arguments else "^bb0:", *lines,
-            f'"func.return"({", ".join(r[0] for r in results)}) : ({", ".join(r[1] for r in results)}) -> ()',
+            f'"func.return"({", ".join(r[0] for r in results)}) : ({result_types}) -> ()',
             "}) : () -> ()", "}) : () -> ()"])
         self.arguments = [jax.numpy.asarray(a[3]) for draft in drafts for a in draft.arguments]
 

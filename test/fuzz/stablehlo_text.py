@@ -10,8 +10,9 @@ import numpy as np
 INTEGERS = ["i8", "ui8", "i16", "ui16", "i32", "ui32", "i64", "ui64"]
 FLOATS = ["f64", "f64", "f32", "f16", "bf16"]
 NUMPY = {"i1": np.bool_, "bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "f64": np.float64,
-         "complex<f32>": np.complex64, "complex<f64>": np.complex128, **{t: np.dtype(t.replace("ui", "uint") if t[0] == "u" else t.replace("i", "int"))
-                                           for t in INTEGERS}}
+         "complex<f32>": np.complex64, "complex<f64>": np.complex128,
+         **{t: np.dtype(t.replace("ui", "uint") if t[0] == "u" else t.replace("i", "int"))
+            for t in INTEGERS}}
 BITS = {"i1": 1, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, **{t: int(t.strip("ui")) for t in INTEGERS}}
 
 DRAWS = {}
@@ -278,7 +279,8 @@ def shapes(draft):
     start = [draw.randint(0, n - 1) for n in dims]
     limit = [draw.randint(s + 1, n) for s, n in zip(start, dims)]
     strides = [draw.randint(1, 3) for _ in dims]
-    draft.returns(draft.op("stablehlo.slice", [x], [([-((s - l) // k) for s, l, k in zip(start, limit, strides)], kind)],
+    draft.returns(draft.op("stablehlo.slice", [x],
+                           [([-((s - l) // k) for s, l, k in zip(start, limit, strides)], kind)],
                            f"start_indices = {array(start)}, limit_indices = {array(limit)}, "
                            f"strides = {array(strides)}"))
     wide = [draw.randint(1, 4) for _ in range(len(dims) + draw.randint(0, 2))]
@@ -413,7 +415,8 @@ def select_and_scatter(draft):
     values = np.round(values) if has_equal else values
     x = draft.argument(dims, kind, values)
     source, init = draft.argument(shape, kind), draft.argument([], kind, draw.choice([0, 0, 1]))
-    direction, combine = draw.choice(["GE", "GT", "LE", "LT"]), draw.choice(["add", "add", "add", "maximum", "multiply"])
+    direction = draw.choice(["GE", "GT", "LE", "LT"])
+    combine = draw.choice(["add", "add", "add", "maximum", "multiply"])
     draft.smooth = combine == "add" and not has_equal
     draft.returns(draft.op(
         "stablehlo.select_and_scatter", [x, source, init], [(dims, kind)], text,
@@ -480,7 +483,8 @@ def dot_general(draft):
     result = draw.choice(wide)
     where = lambda side, letter, count: [side[1].index((letter, n)) for n in range(count)]
     numbers = ", ".join(f"{name}_{what}_dimensions = {where(side, letter, count)}"
-                        for what, letter, count in (("batching", "b", len(batch)), ("contracting", "c", len(contracted)))
+                        for what, letter, count in (("batching", "b", len(batch)),
+                                                    ("contracting", "c", len(contracted)))
                         for name, side in zip(("lhs", "rhs"), sides))
     frees = [[side[2][n] for k, n in side[1] if k == "f"] for side in sides]
     shape = batch + frees[0] + frees[1]
@@ -534,8 +538,8 @@ def choice(draft):
     if draw.random() < 0.3:
         name, count, begin = "stablehlo.if", 2, [draft.argument([], "i1")]
     draft.smooth = kind == "f64"
-    regions = [draft.region([], lambda inner, _: [inner.binary(draw.choice(["add", "multiply", "subtract"]), x, x), other])
-               for _ in range(count)]
+    branch = lambda inner, _: [inner.binary(draw.choice(["add", "multiply", "subtract"]), x, x), other]
+    regions = [draft.region([], branch) for _ in range(count)]
     draft.returns(draft.op(name, begin, [(dims, kind), (dims, "i64")], "", regions))
 
 
@@ -618,7 +622,8 @@ def narrow_integers(draft):
         draft.returns(draft.op("stablehlo.convert", [draft.binary(name, a, b)], [([30], "i32")]))
     # XLA counts more bits than there are.
     for name in ("negate", "not", "sign") if kind == "i4" else ("not",):
-        draft.returns(draft.op("stablehlo.convert", draft.op("stablehlo." + name, [a], [([30], kind)]), [([30], "i32")]))
+        draft.returns(draft.op("stablehlo.convert", draft.op("stablehlo." + name, [a], [([30], kind)]),
+                               [([30], "i32")]))
     draft.returns([draft.compare("LT", a, b), draft.compare("GE", a, b)])
 
 

@@ -123,7 +123,8 @@ def compare(name, rounds, only_remat=False):
         variant.close()
     for variant in variants + ours:
         seconds = statistics.median(variant.times)
-        rows.append({"model": name, "variant": variant.name, "peak_bytes": variant.peak, "allocated_bytes": variant.allocated,
+        rows.append({"model": name, "variant": variant.name, "peak_bytes": variant.peak,
+                     "allocated_bytes": variant.allocated,
                      "arena_bytes": variant.arena, "state_bytes": variant.state, "planned_bytes": variant.planned,
                      "asked_bytes": variant.asked, "seconds": seconds})
         print(f"{name:10} {variant.name:18} peak {variant.peak / 2**20:8.1f} MiB, arena {variant.arena / 2**20:8.1f} "

@@ -174,8 +174,9 @@ def check(name, loss, args, unrolls):
             report, values = run(folder, emit, results, ["--unroll-limit=1000000"])
             same = report and {report["result_hash"]} == hashes
             print(f"{name:16} {'unrolled':>8} {report['tasks']:6} tasks {report['arena_bytes']:10} bytes "
-                  f"{report['compile_seconds']:6.2f} s to compile, " + ("the same bits" if same else "other bits: error "
-                  f"{max(map(error, values, expected)):.1e}"))
+                  f"{report['compile_seconds']:6.2f} s to compile, " +
+                  ("the same bits" if same else "other bits: error "
+                   f"{max(map(error, values, expected)):.1e}"))
             good &= max(map(error, values, expected)) <= 1e-5
     return good
 

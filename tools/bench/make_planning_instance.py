@@ -283,7 +283,8 @@ KNOWN_OPTIONS = {"seed", "width", "sequence", "batch", "heads", "attention", "up
 def main():
     words = [a for a in sys.argv[1:] if not a.startswith("--")]
     options = dict((a[2:].split("=", 1) + [""])[:2] for a in sys.argv[1:] if a.startswith("--"))
-    if len(words) != 3 or words[0] not in MAKERS or not words[1].isdigit() or int(words[1]) < 1 or set(options) - KNOWN_OPTIONS:
+    if len(words) != 3 or words[0] not in MAKERS or not words[1].isdigit() or int(words[1]) < 1 or \
+            set(options) - KNOWN_OPTIONS:
         sys.exit(__doc__)
     graph = MAKERS[words[0]](int(words[1]), options)
     stats = statistics(graph)

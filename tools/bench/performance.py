@@ -27,7 +27,8 @@ stored = json.load(open(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 models = paths[2:] or list(stored["models"])
 rounds, steps, threads = (int(options.get(*o)) for o in (("rounds", 3), ("steps", 5), ("threads", 2)))
 PEER_NAMES = {"mlp_16x1024": "M1", "gpt2_8l": "M2", "resnet18_64": "M3", "chain_256": "M4"}
-TORCH = {"mlp_16x1024": "eager,ckpt_block,ckpt_sqrt,compile,compile_b0.5", "chain_256": "eager,ckpt_block,ckpt_sqrt,compile",
+TORCH = {"mlp_16x1024": "eager,ckpt_block,ckpt_sqrt,compile,compile_b0.5",
+         "chain_256": "eager,ckpt_block,ckpt_sqrt,compile",
          "gpt2_8l": "eager,eager_sdpa,ckpt_block,ckpt_sqrt,compile,compile_sdpa,compile_b0.5",
          "resnet18_64": "eager,ckpt_block,ckpt_sqrt,compile"}
 JAX = {"mlp_16x1024": "plain,block,scan_block", "chain_256": "plain,block,scan_block", "gpt2_8l": "plain,scan_block",

@@ -2,8 +2,8 @@
 """Plans a folder of instances under several budgets, checks every schedule and compares with known results.
 
 usage: planning.py BIN INSTANCE_DIR [--baselines=FILE] [--evaluate=EVALUATE.py] [--budgets=90,80,60,50,40,30]
-                   [--planners=auto] [--time-limit=5] [--large-time-limit=10] [--reorder[=both]] [--threads=1] [--seed=1]
-                   [--only=SUBSTRING,...] [--jobs=1] [--json=FILE] [--budget-counts=peak|arena]
+                   [--planners=auto] [--time-limit=5] [--large-time-limit=10] [--reorder[=both]] [--threads=1]
+                   [--seed=1] [--only=SUBSTRING,...] [--jobs=1] [--json=FILE] [--budget-counts=peak|arena]
 
 BIN is the folder with remat-plan. A budget is a percentage of the instance's peak without rematerialization, `min`, or
 bytes with `B` behind; `--budgets=baseline` takes those of the baselines file. Instances above 1200 ops get the large
@@ -77,8 +77,8 @@ def plan(case):
         schedule, report = os.path.join(scratch, "schedule.json"), os.path.join(scratch, "report.json")
         command = [tool, case["file"], "--budget=" + budget_option(instance, case["budget"]),
                    "--budget-counts=" + options.get("budget-counts", "peak"), "--planner=" + case["planner"],
-                   "--search-threads=" + options.get("threads", "1"), "--seed=" + options.get("seed", "1"), "-o", schedule,
-                   "--json=" + report]
+                   "--search-threads=" + options.get("threads", "1"), "--seed=" + options.get("seed", "1"),
+                   "-o", schedule, "--json=" + report]
         if limit != "none":
             command.append("--time-limit=" + limit)
         if case["reorder"]:
@@ -211,10 +211,11 @@ def summarize(rows, label):
               f"{share(sum(bool(r['report'].get('optimal')) for r in proven), len(proven))}")
     bounded = [r for r in planned if r["report"].get("lower_bound_tdi_percent") is not None]
     if bounded:
-        gaps = [(r["tdi"] - r["report"]["lower_bound_tdi_percent"]) / r["tdi"] if r["tdi"] > 0 else 0.0 for r in bounded]
+        gaps = [(r["tdi"] - r["report"]["lower_bound_tdi_percent"]) / r["tdi"] if r["tdi"] > 0 else 0.0
+                for r in bounded]
         parts = statistics.quantiles(gaps, n=20) if len(gaps) > 1 else gaps * 19
-        print(f"   (TDI - lower bound) / TDI: median {parts[9]:.3f}, at most {parts[14]:.3f} for 75 % and {parts[17]:.3f} "
-              f"for 90 %; proven optimal: "
+        print(f"   (TDI - lower bound) / TDI: median {parts[9]:.3f}, at most {parts[14]:.3f} for 75 % and "
+              f"{parts[17]:.3f} for 90 %; proven optimal: "
               f"{share(sum(bool(r['report'].get('optimal')) for r in bounded), len(bounded))}")
     first = [r["report"]["first_plan_seconds"] for r in planned if r["report"].get("first_plan_seconds") is not None]
     if first:
@@ -237,8 +238,8 @@ def compare_orders(rows):
     return worse
 
 
-print(f"{'instance':24} {'n':>6} {'budget':>6} {'planner':14} {'TDI %':>9} {'known %':>9} {'bound %':>9} {'first s':>7} "
-      f"{'best s':>7} {'seconds':>7} {'MiB':>6}  flags")
+print(f"{'instance':24} {'n':>6} {'budget':>6} {'planner':14} {'TDI %':>9} {'known %':>9} {'bound %':>9} "
+      f"{'first s':>7} {'best s':>7} {'seconds':>7} {'MiB':>6}  flags")
 rows = []
 with concurrent.futures.ThreadPoolExecutor(int(options.get("jobs", "1"))) as pool:
     for row in pool.map(plan, cases()):

@@ -33,7 +33,8 @@ class Browser:
                    "--remote-debugging-pipe", f"--user-data-dir={self.profile.name}", "--no-first-run",
                    "--disable-background-networking", f"--window-size={size[0]},{size[1]}", "about:blank"]
 
-        self.process = subprocess.Popen(["sh", "-c", 'exec "$@" 3<&%d 4>&%d' % (to_browser, from_browser), "sh", *command],
+        self.process = subprocess.Popen(["sh", "-c", 'exec "$@" 3<&%d 4>&%d' % (to_browser, from_browser), "sh",
+                                         *command],
                                         pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
         os.close(to_browser)
@@ -128,7 +129,8 @@ class Browser:
         given = {"format": "png"}
         if selector:
             box = self.evaluate(f"(() => {{ const box = document.querySelector({json.dumps(selector)})"
-                                ".getBoundingClientRect(); return [box.x + scrollX, box.y + scrollY, box.width, box.height]; })()")
+                                ".getBoundingClientRect(); return [box.x + scrollX, box.y + scrollY, box.width, "
+                                "box.height]; })()")
             given["clip"] = dict(zip(("x", "y", "width", "height"), box), scale=1)
             given["captureBeyondViewport"] = True
         elif full:

@@ -87,7 +87,8 @@ def stretch(text, manifest, layers):
     tail = [rename(op, renamed) for op in operations[first + period:]]
     lines[start] = re.sub(r"\) -> ", "".join(f", {part}" for part in signature) + ") -> ", lines[start], count=1)
     body = operations[:first + period] + copies + tail
-    result = lines[:start + 1] + [line for op in body for line in op] + rename(lines[end:end + 1], renamed) + lines[end + 1:]
+    result = (lines[:start + 1] + [line for op in body for line in op] + rename(lines[end:end + 1], renamed) +
+              lines[end + 1:])
     manifest = {**manifest, "args": manifest["args"] + added}
     manifest.pop("golden", None)
     return "\n".join(result), manifest

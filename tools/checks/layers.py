@@ -105,7 +105,8 @@ def check(root):
                 other = folder_of(os.path.dirname(header.removeprefix("remat/")))
                 if other not in allowed:
                     names = ", ".join(sorted(allowed))
-                    yield f"{place}: {folder} includes '{header}' of {other or 'no known folder'}; it may include {names}"
+                    yield (f"{place}: {folder} includes '{header}' of {other or 'no known folder'}; it may include "
+                           f"{names}")
             elif folder in FOREIGN and re.match(FOREIGN[folder], header):
                 yield f"{place}: {folder} includes '{header}', which it has to do without"
 

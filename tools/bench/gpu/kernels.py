@@ -61,7 +61,8 @@ def count_loads(ptx):
     for body in kernels:
         if re.search(r"\bld\.global|cp\.async", body):
             reading += 1
-            wide += bool(re.search(r"\bld\.global\S*\.(v4\.[bfus]32|v2\.[bfus]64)|cp\.async\S* \[[^]]*\], \[[^]]*\], 16", body))
+            wide += bool(re.search(r"\bld\.global\S*\.(v4\.[bfus]32|v2\.[bfus]64)|cp\.async\S* \[[^]]*\], \[[^]]*\], "
+                                   r"16", body))
     return len(kernels), reading, wide
 
 

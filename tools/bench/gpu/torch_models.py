@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """The models that steps are compared with PyTorch on, as PyTorch modules.
 
-usage: torch_models.py export DIR [MODEL...]    writes DIR/MODEL.mlir and its manifest (needs torch and the package remat);
-                                                the model `kernels` is all that are bound by memory, one kernel in each
-       torch_models.py measure MODEL [VARIANT...]  runs steps on the GPU, one line of JSON for each variant (needs torch)
+usage: torch_models.py export DIR [MODEL...]       writes DIR/MODEL.mlir and its manifest
+       torch_models.py measure MODEL [VARIANT...]  runs steps on the GPU, one line of JSON for each variant
+
+Both need torch, and `export` the package remat. The model `kernels` is all that are bound by memory, one kernel in
+each.
 
 The module's parameters are arguments of the exported function, and the manifest says how their elements are made, so
 that no weights are stored. Variants are eager, compiled, compiled with a budget for activations, and with a checkpoint

@@ -390,8 +390,8 @@ class Function:
         end = "  return %s : %s" % (", ".join(v.name for v in results), ", ".join(v.type for v in results)) \
             if results else "  return"
         return "func.func %s@%s(%s) -> (%s) {\n%s\n%s\n}\n%s" % (
-            visibility, self.name, arguments, types, re.sub("\0(\\S+) (\\S+)\0", self._policy_text, "\n".join(self.lines)), end,
-            "".join(self.private))
+            visibility, self.name, arguments, types,
+            re.sub("\0(\\S+) (\\S+)\0", self._policy_text, "\n".join(self.lines)), end, "".join(self.private))
 
 
 def _common_groups(old, new):

@@ -240,7 +240,8 @@ class GradientTest(unittest.TestCase):
         mesh = jax.sharding.AbstractMesh((2,), ("rows",))
         spec = jax.sharding.PartitionSpec("rows")
         loss = lambda x: jnp.sum(jax.shard_map(jnp.sin, mesh=mesh, in_specs=spec, out_specs=spec)(x))
-        with self.assertRaisesRegex(remat.ExportError, r"test_jax.py:\d+: shard_map: a step runs on one device, and the "
+        with self.assertRaisesRegex(remat.ExportError,
+                                    r"test_jax.py:\d+: shard_map: a step runs on one device, and the "
                                                        r"mesh \{'rows': 2\} has 2"):
             rj.export(loss, jnp.ones(4))
 

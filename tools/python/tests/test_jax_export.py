@@ -78,8 +78,9 @@ class ExportTest(unittest.TestCase):
     def test_types_without_code(self):
         with self.assertRaisesRegex(remat.ExportError, "test_jax_export.py:.*convert_element_type: elements of int1"):
             rj.export(lambda x: x.astype("int1").astype(x.dtype), self.x, differentiate=False)
-        with self.assertRaisesRegex(remat.ExportError, "argument narrow: elements of int1 are not supported, expected one "
-                                    "of float32.*float8_e4m3fn.*int4"):
+        with self.assertRaisesRegex(remat.ExportError,
+                                    "argument narrow: elements of int1 are not supported, expected one of "
+                                    "float32.*float8_e4m3fn.*int4"):
             rj.export(lambda narrow: narrow.astype("float32"), jnp.zeros(3, "int1"), differentiate=False)
 
     def test_other_calls_are_refused(self):
@@ -116,7 +117,8 @@ class ExportTest(unittest.TestCase):
         expected = [jax.grad(self.loss)(self.params, part) for part in (self.x, 2 * self.x)]
         _, gradients = step(None, self.params, x)
         self.assertEqual(gradients["params.w"].shape, self.params["w"].shape)
-        np.testing.assert_allclose(gradients["params.w"], (expected[0]["w"] + expected[1]["w"]) / 2, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(gradients["params.w"], (expected[0]["w"] + expected[1]["w"]) / 2, rtol=1e-4,
+                                   atol=1e-6)
 
     def test_arrays_that_must_not_change_are_not_updated(self):
         text = """func.func @main(%x: tensor<3xf32> {remat.donated = 0}) -> tensor<3xf32> {

@@ -155,7 +155,8 @@ class CallTest(unittest.TestCase):
             self.step(np.array([7, 8], "i4"), np.array([2, 4], "i4"))
 
     def test_other_arguments(self):
-        for arguments, message in (((self.a, jnp.zeros((3, 2), "int32")), r"argument 1 is .*i32\[2\], got int32\[3x2\]"),
+        for arguments, message in (((self.a, jnp.zeros((3, 2), "int32")),
+                                    r"argument 1 is .*i32\[2\], got int32\[3x2\]"),
                                    ((self.a, self.b + 0.5), r"argument 1 is .*i32\[2\], got float32\[2\]"),
                                    ((self.a,), "takes 2 arguments, got 1")):
             with self.assertRaisesRegex(remat.ArgumentError, message):

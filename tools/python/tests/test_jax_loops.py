@@ -248,7 +248,8 @@ class ScanTest(LoopTestCase):
             return jax.lax.scan(lambda h, x: (h + jnp.sum(jnp.abs(jnp.linalg.eig(x)[0])), None), 0.0, xs)[0]
 
         for length in (5000, 1000):
-            with self.assertRaisesRegex(remat.ExportError, r"test_jax_loops.py:\d+: eig: matrices that are not symmetric"):
+            with self.assertRaisesRegex(remat.ExportError,
+                                        r"test_jax_loops.py:\d+: eig: matrices that are not symmetric"):
                 rj.export(loss, random(length, 4, 4), differentiate=False)
 
 

@@ -72,7 +72,8 @@ class NarrowTest(unittest.TestCase):
             # XLA fails to compile some of these for types of less than a byte.
             q = np.asarray(every(name)).reshape(2, -1)
             numbers = np.arange(q.size, dtype="i4").reshape(q.shape)
-            for number, found in zip(moves(jnp.asarray(numbers), i), rj.compile(moves, differentiate=False)(jnp.asarray(q), i)):
+            for number, found in zip(moves(jnp.asarray(numbers), i),
+                                     rj.compile(moves, differentiate=False)(jnp.asarray(q), i)):
                 self.same(q.ravel()[np.asarray(number)], found, name)
             self.check(lambda q: (jnp.zeros_like(q), jnp.full((3,), 1.5, q.dtype), jnp.asarray([[1], [-1]]).astype(
                 q.dtype), jnp.arange(4, dtype=q.dtype), jnp.take(q[0], jnp.array([0, 999]))), q, what=name)
@@ -95,7 +96,8 @@ class NarrowTest(unittest.TestCase):
     def test_products(self):
         """Of small integers, whose sums have no rounding."""
         def products(x, w):
-            return jnp.dot(x, w, preferred_element_type="float32"), jnp.dot(x, w), x.astype("float32") @ w.astype("float32")
+            return (jnp.dot(x, w, preferred_element_type="float32"), jnp.dot(x, w),
+                    x.astype("float32") @ w.astype("float32"))
 
         x, w = (np.rint(random(*shape) * 3) for shape in ((4, 6), (6, 5)))
         for name in ("float8_e4m3fn", "float8_e5m2"):

@@ -29,7 +29,8 @@ class SpecialTest(unittest.TestCase):
 
     def test_sizes_of_infinite_numbers(self):
         inf, nan = np.inf, np.nan
-        x = np.array([complex(inf, nan), complex(nan, -inf), complex(-inf, 0), complex(1, -inf), complex(nan, 1), 3 - 4j])
+        x = np.array([complex(inf, nan), complex(nan, -inf), complex(-inf, 0), complex(1, -inf), complex(nan, 1),
+                      3 - 4j])
         for dtype in ("c8", "c16"):
             with jax.enable_x64(dtype == "c16"):
                 found = rj.compile(lambda x: (jnp.abs(x), jnp.real(jnp.log(x))), differentiate=False)(x.astype(dtype))
@@ -102,7 +103,8 @@ class SpecialTest(unittest.TestCase):
         random = np.random.default_rng(1)
         # Among them are halves, the least and the largest numbers of narrow types, and what is beside these.
         x = np.concatenate([random.standard_normal(50), 10.0 ** random.integers(-12, 12, 60) * random.standard_normal(
-            60), [0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 65504, 65519, 65520, 6.1e-5, 6.09e-5, 5.9e-8, 448, 1.9999999]])
+            60), [0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 65504, 65519, 65520, 6.1e-5, 6.09e-5, 5.9e-8, 448,
+                  1.9999999]])
         for dtype, formats in (("f4", ((5, 10), (8, 7), (4, 3), (5, 2), (8, 20), (8, 0))), ("f2", ((5, 2), (4, 3))),
                                (jnp.bfloat16, ((8, 3), (5, 2)))):
             for exponent, mantissa in formats:
@@ -113,8 +115,8 @@ class SpecialTest(unittest.TestCase):
 
     def test_integers_from_numbers_that_they_cannot_hold(self):
         """XLA takes the nearest that the type holds, and zero for what is not a number."""
-        x = [300.7, -200.2, 127.9, 128, -128.9, -129.5, 255.5, 256, 4294967295, -1.5, -0.5, 1e20, -1e20, np.inf, -np.inf,
-             np.nan, 60000]
+        x = [300.7, -200.2, 127.9, 128, -128.9, -129.5, 255.5, 256, 4294967295, -1.5, -0.5, 1e20, -1e20, np.inf,
+             -np.inf, np.nan, 60000]
         with jax.enable_x64(True), np.errstate(over="ignore"):
             for dtype in ("f8", "f4", "f2", jnp.bfloat16):
                 given = jnp.asarray(np.float64(x), dtype)

@@ -124,7 +124,8 @@ class StepTest(unittest.TestCase):
                 found.append([(plan["origin"], "measured" in plan) for plan in data["plans"][:2]])
                 others = [plan["origin"] for plan in data["plans"][2:]]
                 self.assertEqual(set(others), {"frontier"} if compare and others else set())
-        self.assertEqual(found, [[("save-all", False), ("chosen", False)]] * 2 + [[("save-all", False), ("chosen", True)]])
+        self.assertEqual(found, [[("save-all", False), ("chosen", False)]] * 2 +
+                         [[("save-all", False), ("chosen", True)]])
 
     def test_files_are_whole_or_not_there(self):
         step = remat.compile(MODEL)
@@ -148,7 +149,8 @@ class StepTest(unittest.TestCase):
                 with open(path) as file:
                     self.assertEqual(file.read(), "old")
                 self.assertEqual(os.listdir(folder), ["old"])
-                for wrong, error in ((folder, IsADirectoryError), (os.path.join(folder, "none", "x"), FileNotFoundError)):
+                for wrong, error in ((folder, IsADirectoryError),
+                                     (os.path.join(folder, "none", "x"), FileNotFoundError)):
                     with self.assertRaisesRegex(error, re.escape(wrong)):
                         write(wrong)
                 with self.assertRaisesRegex(OSError, "No space left on device: '/dev/full'"):
@@ -322,8 +324,8 @@ class Terminal(io.StringIO):
 
 
 class ProgressTest(unittest.TestCase):
-    LINE = (r"remat: [0-9.]+ s: {bar}(auto: time [0-9]+ ns \(\+[0-9.]+%\), bound [0-9]+ ns \(\+[0-9.]+%\), gap [0-9.]+%, "
-            r"peak [0-9]+ bytes|no plan yet)")
+    LINE = (r"remat: [0-9.]+ s: {bar}(auto: time [0-9]+ ns \(\+[0-9.]+%\), bound [0-9]+ ns \(\+[0-9.]+%\), gap "
+            r"[0-9.]+%, peak [0-9]+ bytes|no plan yet)")
 
     def tearDown(self):
         remat.set_progress(None)
@@ -361,7 +363,8 @@ class ProgressTest(unittest.TestCase):
             self.assertFalse(is_shown())
         remat.set_progress(None)
         with mock.patch.dict(os.environ, REMAT_PROGRESS="often"):
-            with self.assertRaisesRegex(remat.OptionError, "REMAT_PROGRESS is 'often', expected one of 'auto', 'always'"):
+            with self.assertRaisesRegex(remat.OptionError,
+                                        "REMAT_PROGRESS is 'often', expected one of 'auto', 'always'"):
                 remat.compile(MODEL)
         with self.assertRaisesRegex(remat.OptionError, "progress is True, expected one of"):
             remat.set_progress(True)

@@ -62,7 +62,8 @@ class ExactTest(unittest.TestCase):
         for dtype in (torch.uint8, torch.float32, torch.int64, torch.float64):
             self.check(lambda x: x.view(dtype), torch.randn(3, 2, dtype=torch.complex64))
         self.check(lambda x: x.view(torch.uint8), torch.tensor([True, False]))
-        special = torch.tensor([0.0, -0.0, 1.0, -3.5, 5e-324, 1e308, math.inf, -math.inf, math.nan], dtype=torch.float64)
+        special = torch.tensor([0.0, -0.0, 1.0, -3.5, 5e-324, 1e308, math.inf, -math.inf, math.nan],
+                               dtype=torch.float64)
         self.check(lambda x: tuple(torch.frexp(x)), special)
         for dtype in (torch.float32, torch.float64):
             self.check(lambda x: torch.nextafter(x, x.flip(0)), special.to(dtype))
@@ -108,7 +109,8 @@ class ExactTest(unittest.TestCase):
         """Results have the order that PyTorch gives them, and what follows in the graph may rely on it."""
         x = torch.randn(2, 3, 4)
         for x in (x.transpose(0, 2).contiguous().transpose(0, 2), x.transpose(1, 2).contiguous().transpose(1, 2)):
-            for function in (lambda x: torch.kthvalue(x, 2, 1), lambda x: torch.cummax(x, 1), lambda x: torch.cummin(x, 0),
+            for function in (lambda x: torch.kthvalue(x, 2, 1), lambda x: torch.cummax(x, 1),
+                             lambda x: torch.cummin(x, 0),
                              lambda x: (torch.diag_embed(x),), lambda x: torch.median(x, 0)):
                 torch._dynamo.reset()
                 results = torch.compile(function, backend=rt.backend, options={"threads": 1})(x)
@@ -201,7 +203,8 @@ class ExactTest(unittest.TestCase):
         """Places in an image are integers that the type of its elements does not have."""
         for shape, grid in ((1, 2, 40, 60), (1, 3, 3, 2)), ((1, 1, 9, 20, 20), (1, 2, 3, 3, 3)):
             x, grid = torch.randn(shape), 2 * torch.rand(grid) - 1
-            function = lambda x, grid: torch.autograd.grad((F.grid_sample(x, grid, align_corners=True) ** 2).sum(), x)[0]
+            function = lambda x, grid: torch.autograd.grad((F.grid_sample(x, grid, align_corners=True) ** 2).sum(),
+                                                           x)[0]
             for dtype in (torch.bfloat16, torch.float16):
                 x, grid = x.to(dtype).requires_grad_(), grid.to(dtype)
                 torch._dynamo.reset()

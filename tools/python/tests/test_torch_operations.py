@@ -65,7 +65,8 @@ class OperationTest(unittest.TestCase):
         for dtype in (torch.bfloat16, torch.float16):
             for run in (lambda a, b, l, s: torch.addmm(l, a[0], b[0]), lambda a, b, l, s: torch.addmm(s, a[0], b[0]),
                         lambda a, b, l, s: torch.addmm(l[None], a[0], b[0], beta=2, alpha=0.5),
-                        lambda a, b, l, s: torch.baddbmm(s, a, b), lambda a, b, l, s: torch.addmv(s[:, 0], a[0], b[0, :, 0]),
+                        lambda a, b, l, s: torch.baddbmm(s, a, b),
+                        lambda a, b, l, s: torch.addmv(s[:, 0], a[0], b[0, :, 0]),
                         lambda a, b, l, s: F.linear(a, b[0].t(), l).relu() + 1,
                         lambda a, b, l, s: F.linear(a, b[0].t(), l).view(3, 24, 2, 8).transpose(1, 2).contiguous()):
                 given = [t.to(dtype) for t in (a, b, long, square)]
@@ -492,8 +493,8 @@ class OperationTest(unittest.TestCase):
         self.check(lambda m, x: torch.masked_scatter(m.w, x > 0.5, x * m.w), self.x())
         self.check(lambda m, x, i: m.w[torch.searchsorted(x.flip(0), 1, sorter=i)], torch.arange(6.0),
                    torch.arange(5, -1, -1))
-        self.check(lambda m, x: m.w.median() + torch.where(x > 0.5, float("nan"), m.w).nanmedian(1).values + torch.where(
-            x > 0.5, float("nan"), m.w).nanmedian(), self.x())
+        self.check(lambda m, x: m.w.median() + torch.where(x > 0.5, float("nan"), m.w).nanmedian(1).values +
+                   torch.where(x > 0.5, float("nan"), m.w).nanmedian(), self.x())
         self.check(lambda m, x: m.w.mode(0).values + torch.where(x > 0, 1.0, m.w).mode(1).values, self.x())
 
     def test_distances(self):

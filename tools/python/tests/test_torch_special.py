@@ -56,7 +56,8 @@ class SpecialTest(unittest.TestCase):
             small = torch.tensor([complex(-2e-38, 1e-38), complex(1e-38, -3e-38), complex(3e38, 3e38)], dtype=dtype)
             found = torch.compile(torch.sqrt, backend="remat", fullgraph=True)(small).to(torch.complex128)
             expected = torch.sqrt(small.to(torch.complex128))
-            torch.testing.assert_close(torch.view_as_real(found), torch.view_as_real(expected), rtol=tolerance, atol=0.0)
+            torch.testing.assert_close(torch.view_as_real(found), torch.view_as_real(expected), rtol=tolerance,
+                                       atol=0.0)
 
     def test_logarithms_of_exponentials(self):
         """The imaginary part wraps, and sums are rounded: upstream's folds would leave both out."""
@@ -88,7 +89,8 @@ class SpecialTest(unittest.TestCase):
             self.check(lambda z: base ** z, z)
 
     def test_log1p_of_complex_numbers_near_minus_one(self):
-        z = torch.tensor([-1, -1 + 1e-10j, -1.001 + 1e-5j, -0.6 - 0.3j, -1 + 2j, 1e-6 + 1e-7j, 0], dtype=torch.complex64)
+        z = torch.tensor([-1, -1 + 1e-10j, -1.001 + 1e-5j, -0.6 - 0.3j, -1 + 2j, 1e-6 + 1e-7j, 0],
+                         dtype=torch.complex64)
         self.check(torch.log1p, z)
         self.check(torch.log1p, z.to(torch.complex128), tolerance=1e-12)
 
@@ -119,7 +121,8 @@ class SpecialTest(unittest.TestCase):
         import mpmath  # PyTorch itself needs it.
         y0, k0 = mpmath.bessely, mpmath.besselk
         exact = {"bessel_j0": (mpmath.besselj, 0), "bessel_j1": (mpmath.besselj, 1), "bessel_y0": (y0, 0),
-                 "bessel_y1": (y0, 1), "modified_bessel_i0": (mpmath.besseli, 0), "modified_bessel_i1": (mpmath.besseli, 1),
+                 "bessel_y1": (y0, 1), "modified_bessel_i0": (mpmath.besseli, 0),
+                 "modified_bessel_i1": (mpmath.besseli, 1),
                  "modified_bessel_k0": (k0, 0), "modified_bessel_k1": (k0, 1), "scaled_modified_bessel_k0": (k0, 0),
                  "scaled_modified_bessel_k1": (k0, 1), "spherical_bessel_j0": (None, 0)}
         x = torch.tensor([1e-30, 0.01, 0.7, 1.9999, 2.0, 2.1, 5.0, 12.5, 24.9, 25.0, 25.1, 90.0], dtype=torch.float64)

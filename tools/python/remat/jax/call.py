@@ -75,8 +75,8 @@ def _lower(platform, context, *operands, step, dtypes):
         raise ArgumentError("the step was compiled for target='%s', and the program is for %s; compile the step with "
                             "target='%s'" % (target, platform, platform))
     if getattr(getattr(context.module_context, "lowering_parameters", None), "for_export", False):
-        raise ArgumentError("jax.export cannot keep a step of remat, which is of this process; export the function that "
-                            "the step was compiled from, or keep its program with remat.jax.export")
+        raise ArgumentError("jax.export cannot keep a step of remat, which is of this process; export the function "
+                            "that the step was compiled from, or keep its program with remat.jax.export")
     with _lock:
         _register(platform)
         key = step.share()

@@ -203,8 +203,9 @@ def compile(function, budget=None, policy=None, argnums=0, differentiate=True, h
     if options.get("optimizer"):
         raise ArgumentError("optimizer: " + NOT_IN_JAX)
     if str(options.get("microbatches") or 1) != "1":
-        raise ArgumentError("microbatches: the function is given whole batches; split_batch does one in parts, and what "
-                            "remat.jax.export makes of one part takes several with remat.compile(..., microbatches=M)")
+        raise ArgumentError("microbatches: the function is given whole batches; split_batch does one in parts, and "
+                            "what remat.jax.export makes of one part takes several with remat.compile(..., "
+                            "microbatches=M)")
     export_options = {"argnums": argnums, "differentiate": differentiate, "has_aux": has_aux,
                       "donate_argnums": donate_argnums}
     for name in ("unroll_limit", "max_trip_count"):

@@ -185,7 +185,8 @@ for _name, _op in {
         "log2": "math.log2", "sqrt": "math.sqrt", "rsqrt": "math.rsqrt", "sin": "math.sin", "cos": "math.cos",
         "tan": "math.tan", "tanh": "math.tanh", "asin": "math.asin", "acos": "math.acos", "atan": "math.atan",
         "sinh": "math.sinh", "cosh": "math.cosh", "asinh": "math.asinh", "acosh": "math.acosh", "atanh": "math.atanh",
-        "erf": "math.erf", "erfc": "math.erfc", "cbrt": "math.cbrt", "floor": "math.floor", "ceil": "math.ceil"}.items():
+        "erf": "math.erf", "erfc": "math.erfc", "cbrt": "math.cbrt", "floor": "math.floor",
+        "ceil": "math.ceil"}.items():
     elementwise(_name)(lambda s, a, op=_op: s.op(op, a))
 
 elementwise("add", "add_any")(lambda s, a, b: s.add(a, b))

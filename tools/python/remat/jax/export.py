@@ -42,8 +42,8 @@ def _without_references(closed, names):
     as under jax.jit."""
     from jax._src.interpreters import pxla
     jaxpr = closed.jaxpr
-    for var, name in zip([*jaxpr.invars, *jaxpr.constvars], ["argument " + name for name in names] + ["a constant"] * len(
-            jaxpr.constvars)):
+    kinds = ["argument " + name for name in names] + ["a constant"] * len(jaxpr.constvars)
+    for var, name in zip([*jaxpr.invars, *jaxpr.constvars], kinds):
         if type(var.aval).__name__ == "AbstractRef":
             raise ExportError("%s is a reference, %s: a step writes to none of the caller; give it the value, "
                               "reference[...], and return the new one" % (name, var.aval.str_short()))

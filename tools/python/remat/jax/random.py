@@ -84,8 +84,8 @@ def _impl(l, number=0):
     dtype = l.eqn.invars[number].aval.dtype
     impl = dtype._impl
     if impl.name != "fry" and impl.tag != "fry":
-        l.refuse("keys of '%s' are not supported, expected 'threefry2x32', as jax.random.key(seed, impl='threefry2x32') "
-                 "makes them" % impl.name)
+        l.refuse("keys of '%s' are not supported, expected 'threefry2x32', as jax.random.key(seed, "
+                 "impl='threefry2x32') makes them" % impl.name)
     return impl
 
 

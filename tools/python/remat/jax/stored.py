@@ -81,18 +81,19 @@ def wrap(body, a, dtype):
 
 # Operations that move elements, whatever these stand for, and those that have rules for all types.
 MOVES = {
-    "all_gather", "all_to_all", "bitcast_convert_type", "broadcast_in_dim", "concatenate", "convert_element_type", "copy",
-    "copy_p", "device_put", "dynamic_slice", "dynamic_update_slice", "empty", "empty2", "expand_dims", "gather",
+    "all_gather", "all_to_all", "bitcast_convert_type", "broadcast_in_dim", "concatenate", "convert_element_type",
+    "copy", "copy_p", "device_put", "dynamic_slice", "dynamic_update_slice", "empty", "empty2", "expand_dims", "gather",
     "mesh_cast", "name", "optimization_barrier", "pad", "ppermute", "pvary", "reshape", "reshard", "rev", "scatter",
     "select_n", "sharding_constraint", "slice", "split", "squeeze", "stack", "stop_gradient", "tile", "transpose",
     "unstack"}
 # Those that have the same results on wider types, but for rounding.
 COMPUTES = {
-    "abs", "acos", "acosh", "add", "add_any", "argmax", "argmin", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil",
-    "clamp", "copysign", "cos", "cosh", "cummax", "cummin", "cumsum", "div", "dot_general", "eq", "erf", "erf_inv", "erfc",
-    "exp", "exp2", "expm1", "floor", "ge", "gt", "integer_pow", "iota", "is_finite", "le", "log", "log1p", "logistic", "lt",
-    "max", "min", "mul", "ne", "neg", "pow", "reduce_max", "reduce_min", "reduce_sum", "rem", "round", "rsqrt",
-    "scatter-add", "scatter_add", "sign", "sin", "sinh", "sort", "sqrt", "square", "sub", "tan", "tanh", "top_k"}
+    "abs", "acos", "acosh", "add", "add_any", "argmax", "argmin", "asin", "asinh", "atan", "atan2", "atanh", "cbrt",
+    "ceil", "clamp", "copysign", "cos", "cosh", "cummax", "cummin", "cumsum", "div", "dot_general", "eq", "erf",
+    "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt", "integer_pow", "iota", "is_finite", "le", "log",
+    "log1p", "logistic", "lt", "max", "min", "mul", "ne", "neg", "pow", "reduce_max", "reduce_min",
+    "reduce_sum", "rem", "round", "rsqrt", "scatter-add", "scatter_add", "sign", "sin", "sinh", "sort", "sqrt",
+    "square", "sub", "tan", "tanh", "top_k"}
 COMPUTES_INTEGERS = {"and", "not", "or", "reduce_and", "reduce_or", "reduce_xor", "shift_left", "xor"}
 
 
@@ -106,7 +107,8 @@ def wider(dtype):
 
 def computes_wide(eqn):
     """Whether an operation computes with elements that are stored only, so that these have to be converted."""
-    if any(isinstance(p, tuple) and any(isinstance(part, jax_core.ClosedJaxpr) for part in p) for p in eqn.params.values()):
+    if any(isinstance(p, tuple) and any(isinstance(part, jax_core.ClosedJaxpr) for part in p)
+           for p in eqn.params.values()):
         return False  # of branches
     dtypes = [getattr(v.aval, "dtype", None) for v in [*eqn.invars, *eqn.outvars]]
     stored = [d for d in dtypes if isinstance(d, np.dtype) and is_stored(d)]

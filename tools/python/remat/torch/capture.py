@@ -176,8 +176,8 @@ def _explain(error):
         why = ("torch.linalg.lstsq is not supported, as the shapes of its results depend on data; write "
                "torch.linalg.pinv(a) @ b for the solution")
     elif "requires_grad_()" in why:
-        why = ("what depends on a tensor that the model calls requires_grad_() of cannot be exported; take the gradient "
-               "with respect to it by torch.func.grad, which needs no such call (%s)" % why.split(":")[0])
+        why = ("what depends on a tensor that the model calls requires_grad_() of cannot be exported; take the "
+               "gradient with respect to it by torch.func.grad, which needs no such call (%s)" % why.split(":")[0])
     elif "pack_padded_sequence" in why:
         why = ("torch.nn.utils.rnn.pack_padded_sequence makes a tensor whose shape depends on the lengths; give the "
                "layer the padded sequences, and take from its results those of each length, or call torch.compile, "

@@ -42,5 +42,5 @@ def _linalg_check_errors(l, node, info, api_name, *, is_matrix):
 
 @rule("_sparse_coo_tensor_with_dims_and_tensors")
 def _sparse(l, node, *args, **kwargs):
-    l.refuse("sparse tensors are not supported, as the gradients of torch.nn.Embedding(..., sparse=True) are; leave out "
-             "'sparse'")
+    l.refuse("sparse tensors are not supported, as the gradients of torch.nn.Embedding(..., sparse=True) are; leave "
+             "out 'sparse'")

@@ -309,14 +309,16 @@ def specialize(values):
     from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
     _release_marks()
     for value in values:
-        numbers = (*value.shape, *value.stride(), value.storage_offset()) if isinstance(value, torch.Tensor) else [value]
+        numbers = [value]
+        if isinstance(value, torch.Tensor):
+            numbers = [*value.shape, *value.stride(), value.storage_offset()]
         try:
             for number in numbers:
                 as_number(number)
         except GuardOnDataDependentSymNode:
             raise ExportError("an extent of an argument is marked as unbacked (%s), but shapes of a step are static; "
-                              "without torch._dynamo.decorators.mark_unbacked, another step is compiled for each shape" %
-                              ", ".join(map(str, numbers))) from None
+                              "without torch._dynamo.decorators.mark_unbacked, another step is compiled for each "
+                              "shape" % ", ".join(map(str, numbers))) from None
 
 
 def _release_marks():

@@ -37,8 +37,8 @@ def moves_only(node):
     for value in [n.meta.get("val") for n in node.all_input_nodes] + [node.meta.get("val")]:
         for tensor in value if isinstance(value, (list, tuple)) else [value]:
             if isinstance(tensor, torch.Tensor) and tensor.dtype in STORED:
-                return "%s is supported as a type of storage, whose tensors are moved and converted; convert them to %s " \
-                    "to compute with them" % (tensor.dtype, "int64" if tensor.dtype in UNSIGNED else "float32")
+                return "%s is supported as a type of storage, whose tensors are moved and converted; convert them to " \
+                    "%s to compute with them" % (tensor.dtype, "int64" if tensor.dtype in UNSIGNED else "float32")
     return None
 
 

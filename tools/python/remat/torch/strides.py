@@ -31,8 +31,9 @@ def _steps(tensor):
 
 def _reordered(found, expected):
     """`found` with its elements in the order of `expected`, if that is dense."""
-    if not isinstance(found, torch.Tensor) or found.layout != torch.strided or not isinstance(expected, torch.Tensor) or \
-            found.shape != expected.shape or not found.numel() or _steps(found) == _steps(expected):
+    if not isinstance(found, torch.Tensor) or not isinstance(expected, torch.Tensor) or \
+            found.layout != torch.strided or found.shape != expected.shape or not found.numel() or \
+            _steps(found) == _steps(expected):
         return found
     if expected.is_contiguous():
         return found.contiguous()

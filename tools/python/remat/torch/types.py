@@ -75,7 +75,8 @@ def _convert_complex(body, a, source, target, discard):
     if target == torch.bool:
         return body.compare("ne", a, body.constant(0, old), old)
     if not target.is_complex and not discard:
-        raise ExportError("complex numbers are not supported here; compute with their parts, x.real and x.imag, instead")
+        raise ExportError("complex numbers are not supported here; compute with their parts, x.real and x.imag, "
+                          "instead")
     part = source.to_real() if source.is_complex else source
     inner = target.to_real() if target.is_complex else target
     take = lambda name: convert(body, body.op("%s %s : %s" % (name, a, old)), part, inner)
