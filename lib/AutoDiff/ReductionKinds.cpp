@@ -123,10 +123,13 @@ static LogicalResult classifyReduction(Operation *op, Value accumulator,
         return success();
       }
   }
-  return op->emitOpError("result #")
-         << result.result.getResultNumber()
-         << " has no derivative rule: expected a reduction by sum, product, "
-            "maximum or minimum";
+  InFlightDiagnostic error = op->emitOpError("result #");
+  error << result.result.getResultNumber() << " has no derivative rule: ";
+  if (!accumulator.use_empty())
+    return error << "expected a reduction by sum, product, maximum or minimum";
+  return error << "its elements are overwritten, not reduced, by "
+               << AffineMapAttr::get(result.map)
+               << "; expected a map with each loop as a dimension";
 }
 
 LogicalResult remat::classifyResults(linalg::LinalgOp op,

@@ -59,6 +59,19 @@ func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
 
 // -----
 
+func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
+  %e = tensor.empty() : tensor<f32>
+  // expected-error@below {{'linalg.generic' op result #0 has no derivative rule: its elements are overwritten, not reduced, by affine_map<(d0) -> ()>; expected a map with each loop as a dimension}}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<4xf32>) outs(%e : tensor<f32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = math.sin %i : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  return %y : tensor<f32>
+}
+
+// -----
+
 func.func @main(%x: tensor<f32>) -> tensor<f32> {
   %e = tensor.empty() : tensor<f32>
   %y = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%x : tensor<f32>) outs(%e : tensor<f32>) {

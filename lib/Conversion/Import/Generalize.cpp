@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PartialResults.h"
+#include "ReversedLoops.h"
 
 #include "mlir/Interfaces/TilingInterface.h"
 
@@ -72,6 +73,7 @@ struct ImportGeneralize
           import::writeWholeResults(rewriter, generic);
       if (failed(whole))
         return signalPassFailure();
+      import::turnReversedLoops(rewriter, *whole);
       normalizeInits(rewriter, *whole);
     }
   }

@@ -80,13 +80,9 @@ Part::Part(RewriterBase &rewriter, linalg::GenericOp generic, OpOperand *init)
 bool Part::isSlice() const {
   return int64_t(coordinates.size()) == type.getRank() &&
          int64_t(loops.size()) ==
-             llvm::count_if(coordinates,
-                            [](const Coordinate &coordinate) {
-                              return coordinate.loop.has_value();
-                            }) &&
-         llvm::all_of(coordinates, [](const Coordinate &coordinate) {
-           return !coordinate.loop || coordinate.stride > 0;
-         });
+             llvm::count_if(coordinates, [](const Coordinate &coordinate) {
+               return coordinate.loop.has_value();
+             });
 }
 
 bool Part::isDiagonal() const {
@@ -108,10 +104,14 @@ SmallVector<int64_t> Part::getShape() const {
 AffineMap Part::getMap() const {
   SmallVector<AffineExpr> exprs;
   if (isSlice())
-    for (const Coordinate &coordinate : coordinates)
-      exprs.push_back(coordinate.loop
-                          ? rewriter.getAffineDimExpr(*coordinate.loop)
-                          : rewriter.getAffineConstantExpr(0));
+    for (const Coordinate &coordinate : coordinates) {
+      // Strides of slices are positive, so a loop may run backwards in it.
+      AffineExpr expr = coordinate.loop
+                            ? rewriter.getAffineDimExpr(*coordinate.loop)
+                            : rewriter.getAffineConstantExpr(0);
+      exprs.push_back(coordinate.stride < 0 ? getSize(coordinate) - 1 - expr
+                                            : expr);
+    }
   else
     for (unsigned loop : loops)
       exprs.push_back(rewriter.getAffineDimExpr(loop));
@@ -127,10 +127,12 @@ void Part::getSlice(SmallVectorImpl<OpFoldResult> &offsets,
                     SmallVectorImpl<OpFoldResult> &extents,
                     SmallVectorImpl<OpFoldResult> &strides) {
   for (const Coordinate &coordinate : coordinates) {
-    offsets.push_back(rewriter.getIndexAttr(coordinate.offset));
-    extents.push_back(rewriter.getIndexAttr(getSize(coordinate)));
-    strides.push_back(
-        rewriter.getIndexAttr(coordinate.loop ? coordinate.stride : 1));
+    int64_t size = getSize(coordinate);
+    int64_t last = coordinate.offset + coordinate.stride * (size - 1);
+    offsets.push_back(rewriter.getIndexAttr(std::min(coordinate.offset, last)));
+    extents.push_back(rewriter.getIndexAttr(size));
+    strides.push_back(rewriter.getIndexAttr(
+        coordinate.loop ? std::abs(coordinate.stride) : 1));
   }
 }
 
