@@ -21,6 +21,9 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+
+#include <fcntl.h>
 
 using namespace llvm;
 using namespace remat;
@@ -222,19 +225,57 @@ static Error writeStream(StringRef path, StringRef contents) {
   return Error::success();
 }
 
+/// Gives two files the names of each other; false if that cannot be done.
+static bool exchangeFiles([[maybe_unused]] const std::string &first,
+                          [[maybe_unused]] const std::string &second) {
+#ifdef RENAME_EXCHANGE
+  return ::renameat2(AT_FDCWD, first.c_str(), AT_FDCWD, second.c_str(),
+                     RENAME_EXCHANGE) == 0;
+#else
+  return false;
+#endif
+}
+
+/// Gives the temporary file its name.
+std::error_code OutputFiles::File::place() {
+  // A folder could be exchanged, too.
+  if (sys::fs::is_directory(target))
+    return std::make_error_code(std::errc::is_a_directory);
+  if (exchangeFiles(temporary, target)) {
+    done = Exchanged;
+    return {};
+  }
+  bool isNew = !sys::fs::exists(target);
+  if (std::error_code error = sys::fs::rename(temporary, target))
+    return error;
+  done = isNew ? Made : Replaced;
+  return {};
+}
+
+void OutputFiles::File::takeBack() {
+  if (done == Exchanged)
+    exchangeFiles(temporary, target);
+  else if (done == Made)
+    sys::fs::rename(target, temporary);
+}
+
 Error OutputFiles::commit() {
   for (const Stream &stream : streams)
     if (Error error = writeStream(stream.path, stream.contents))
       return error;
   streams.clear();
-  while (!files.empty()) {
-    const File &file = files.front();
-    if (std::error_code error = sys::fs::rename(file.temporary, file.target))
-      return createFileError(file.path, error);
-    if (deletesOnSignals)
-      sys::DontRemoveFileOnSignal(file.temporary);
-    files.erase(files.begin());
+  for (File &file : files) {
+    std::error_code error = file.place();
+    if (!error)
+      continue;
+    for (File &other : files)
+      other.takeBack();
+    return createFileError(file.path, error);
   }
+  // What was there before is called by the temporary names now.
+  for (const File &file : files)
+    removeTemporary(file.temporary);
+  files.clear();
   return Error::success();
 }
 

@@ -50,6 +50,43 @@ static std::string listFlags(const cl::OptionCategory &category) {
   return join(names, ", ");
 }
 
+/// Whether a value of `option` names a file or a folder. What may be empty says
+/// so.
+static bool wantsPath(const cl::Option &option) {
+  return is_contained({"file", "dir"}, option.ValueStr) &&
+         !option.HelpStr.contains("if empty");
+}
+
+/// An empty path is that of a variable which is not set. It would be as if the
+/// flag was not given.
+static Error refuseEmptyPaths(ArrayRef<const char *> args) {
+  const auto &known = cl::getRegisteredOptions();
+  while (!args.empty()) {
+    StringRef flag = args.front();
+    args = args.drop_front();
+    if (flag == "--")
+      break;
+    auto [name, value] = flag.ltrim('-').split('=');
+    auto option = known.find(name);
+    if (option == known.end() || !flag.starts_with("-") ||
+        !wantsPath(*option->second))
+      continue;
+    bool isApart = !flag.contains('=');
+    if (isApart && args.empty())
+      break;
+    if (isApart) {
+      value = args.front();
+      args = args.drop_front();
+    }
+    if (value.empty())
+      return makeError("'" + flag.rtrim('=') +
+                       "' is empty, expected the path of a " +
+                       (option->second->ValueStr == "dir" ? "folder" : "file") +
+                       "; leave it out if there is none");
+  }
+  return Error::success();
+}
+
 /// Prints the error; returns the exit status that it stands for.
 static int reportError(StringRef tool, Error error) {
   int status = 0;
@@ -78,6 +115,8 @@ int tools::runMain(int argc, char **argv, StringLiteral tool,
       errs() << tool << ": known are " << listFlags(category) << '\n';
     return 1;
   }
+  if (Error error = refuseEmptyPaths(ArrayRef(argv, argc).drop_front()))
+    return reportError(tool, std::move(error));
   return reportError(tool, run());
 }
 

@@ -20,6 +20,7 @@
 #include "common/ProgressLine.h"
 
 #include "remat/Planning/Algorithms.h"
+#include "remat/Planning/Budget.h"
 #include "remat/Support/InputFiles.h"
 #include "remat/Support/OutputFiles.h"
 
@@ -43,8 +44,8 @@ struct Options {
   cl::OptionCategory category{"remat-pack options"};
   cl::opt<std::string> inputFile{cl::Positional, cl::Required,
                                  cl::desc("<buffers.csv>"), cl::cat(category)};
-  cl::opt<int64_t> capacity{
-      "capacity", cl::init(0), cl::cat(category), cl::value_desc("bytes"),
+  cl::opt<std::string> capacityText{
+      "capacity", cl::cat(category), cl::value_desc("bytes"),
       cl::desc("An arena of so many bytes is small enough (default: look for "
                "the smallest)")};
   cl::opt<double> effort{
@@ -60,6 +61,9 @@ struct Options {
                                   cl::value_desc("file"),
                                   cl::desc("Write a report, as JSON")};
   tools::ProgressFlag progress{category, "the search"};
+
+  /// What `capacityText` says; 0 if it was not given.
+  int64_t capacity = 0;
 };
 } // namespace
 
@@ -161,7 +165,7 @@ static json::Object makeReport(const Table &table,
                       {"effort", getEffort()},
                       {"seconds", seconds}};
   if (options().capacity > 0) {
-    report["capacity_bytes"] = options().capacity.getValue();
+    report["capacity_bytes"] = options().capacity;
     report["fits"] = packing.totalBytes <= options().capacity;
   }
   return report;
@@ -196,11 +200,24 @@ static Error writeOutputs(const Table &table, const planning::Packing &packing,
   return Error::success();
 }
 
+static Error parseCapacity() {
+  if (options().capacityText.getNumOccurrences() == 0)
+    return Error::success();
+  planning::BudgetRequest request;
+  Error error = planning::parseBudget(options().capacityText).moveInto(request);
+  bool isBytes = !error && request.kind == planning::BudgetRequest::Kind::Bytes;
+  consumeError(std::move(error));
+  if (!isBytes || request.bytes == 0)
+    return makeError("--capacity: expected bytes above 0 with an optional "
+                     "suffix KiB, MiB or GiB, got '" +
+                     options().capacityText + "'");
+  options().capacity = request.bytes;
+  return Error::success();
+}
+
 static Error runTool() {
-  if (options().capacity < 0 ||
-      (options().capacity == 0 && options().capacity.getNumOccurrences()))
-    return makeError("--capacity: expected a number of bytes above 0, actual " +
-                     Twine(options().capacity));
+  if (Error error = parseCapacity())
+    return error;
   double effort = getEffort();
   if (!(effort >= 0 && effort <= 1e6))
     return makeError("--effort: expected a factor from 0 to 1000000");

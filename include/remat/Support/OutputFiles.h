@@ -28,7 +28,9 @@ namespace remat {
 ///
 /// "-" and "/dev/stdout" are the standard output. It and what is no regular
 /// file (a device, a pipe) cannot be taken back, so they are written when all
-/// others are whole, and before these take their names.
+/// others are whole, and before these take their names. A name that was given
+/// is taken back if another one cannot be, where the file system can exchange
+/// two files.
 ///
 /// An error names the file. The process is never ended.
 class OutputFiles {
@@ -67,6 +69,12 @@ private:
   struct File {
     /// As it was given, for messages; where the links lead; and for now.
     std::string path, target, temporary;
+    /// How `target` came to be, if it did: the old file is `temporary` now,
+    /// there was none, or it is gone.
+    enum { Nothing, Exchanged, Made, Replaced } done = Nothing;
+
+    std::error_code place();
+    void takeBack();
   };
   struct Stream {
     std::string path, contents;
