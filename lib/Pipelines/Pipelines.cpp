@@ -401,7 +401,7 @@ public:
     std::string message;
     llvm::raw_string_ostream os(message);
     if (failed(parseFromString(text, os)))
-      return onError(addKnownOptions(message, texts.getNames()));
+      return onError(explainOptions(message, text, texts.getNames()));
     if (llvm::Error error = texts.apply(request))
       return onError(llvm::toString(std::move(error)));
     if (llvm::Error error = checkStepOptions(request.step))

@@ -21,10 +21,11 @@
 
 namespace remat {
 
-/// What MLIR's parser of options says in `message`, with the list of options
-/// added if it met an unknown one.
-std::string addKnownOptions(llvm::StringRef message,
-                            llvm::ArrayRef<llvm::StringRef> known);
+/// What MLIR's parser of the options in `text` says in `message`, with the list
+/// of options added if it met an unknown one. It says nothing of an option
+/// without its value.
+std::string explainOptions(llvm::StringRef message, llvm::StringRef text,
+                           llvm::ArrayRef<llvm::StringRef> known);
 
 /// LLVM's parser of text, except that flags are shown without a value.
 class TextParser : public llvm::cl::parser<std::string> {

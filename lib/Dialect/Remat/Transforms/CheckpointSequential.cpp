@@ -181,7 +181,7 @@ struct CheckpointSequential
       function_ref<LogicalResult(const Twine &)> onError) override {
     auto explain = [&](const Twine &message) {
       return onError("remat-checkpoint-sequential: " +
-                     addKnownOptions(message.str(), texts.getNames()));
+                     explainOptions(message.str(), text, texts.getNames()));
     };
     if (failed(CheckpointSequentialPassBase::initializeOptions(text, explain)))
       return failure();

@@ -14,6 +14,8 @@
 #include "remat/Planning/Releases.h"
 #include "remat/Utils/Locations.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <tuple>
 
 using namespace mlir;
@@ -39,17 +41,23 @@ bool remat::asksForOffload(const planning::Problem &problem) {
 /// is known where they are in the program.
 static llvm::Error checkCosts(const GraphProblem &graphProblem) {
   auto limit = static_cast<uint64_t>(graphProblem.problem.costLimit());
+  TaskOp longest;
+  uint64_t sum = 0;
   for (TaskOp task : graphProblem.tasks) {
-    if (!task || task.getCost() <= limit)
+    if (!task)
       continue;
-    std::string where = describeLocation(task.getLoc());
-    return llvm::createStringError(
-        where + (where.empty() ? "" : ": ") + "the task '" + task.getKernel() +
-        "' would take an estimated " + Twine(task.getCost()) +
-        " ns, expected at most " + Twine(limit) +
-        " ns for all tasks of a step together");
+    sum = llvm::SaturatingAdd(sum, uint64_t(task.getCost()));
+    if (!longest || task.getCost() > longest.getCost())
+      longest = task;
   }
-  return llvm::Error::success();
+  if (sum <= limit)
+    return llvm::Error::success();
+  std::string where = describeLocation(longest.getLoc());
+  return llvm::createStringError(
+      where + (where.empty() ? "" : ": ") + "the task '" + longest.getKernel() +
+      "' would take an estimated " + Twine(longest.getCost()) + " ns of " +
+      Twine(sum) + " ns, expected at most " + Twine(limit) +
+      " ns for all tasks of a step together");
 }
 
 llvm::Error remat::setLimits(GraphProblem &graphProblem,

@@ -69,7 +69,7 @@ struct PlanPass : remat::impl::PlanPassBase<PlanPass> {
       function_ref<LogicalResult(const Twine &)> onError) override {
     auto explain = [&](const Twine &message) {
       return onError("remat-plan: " +
-                     addKnownOptions(message.str(), texts.getNames()));
+                     explainOptions(message.str(), text, texts.getNames()));
     };
     if (failed(PlanPassBase::initializeOptions(text, explain)))
       return failure();
