@@ -43,10 +43,49 @@ class TrainingTest(unittest.TestCase):
     def test_optimizers(self):
         for make in (lambda p: torch.optim.AdamW(p, lr=1e-2), lambda p: torch.optim.SGD(p, lr=1e-2, momentum=0.9),
                      lambda p: torch.optim.Adam(p, lr=1e-2, amsgrad=True, foreach=False),
-                     lambda p: torch.optim.RMSprop(p, lr=1e-2, centered=True), lambda p: torch.optim.Adagrad(p)):
+                     lambda p: torch.optim.RMSprop(p, lr=1e-2, centered=True), lambda p: torch.optim.Adagrad(p),
+                     lambda p: torch.optim.NAdam(p, lr=1e-2, foreach=True)):
             torch._dynamo.reset()
             rt.compiled_steps.clear()
             self.check_updates(make)
+
+    def test_operations_on_lists(self):
+        """They are what clips gradients and averages weights. Their results have the types, values and gradients of
+        PyTorch's."""
+        powers, factors = [2, 3.0], [0.5, 2]
+        updates = (lambda a, b: torch.nn.utils.clip_grad_norm_(a, 0.1), lambda a, b: torch._foreach_lerp_(a, b, 0.1),
+                   lambda a, b: torch._foreach_addcdiv_(a, b, b, factors), lambda a, b: torch._foreach_copy_(a, b),
+                   lambda a, b: torch._foreach_zero_(b), lambda a, b: torch._foreach_maximum_(a, factors),
+                   lambda a, b: torch._foreach_copy_(a, torch._foreach_addcmul(a, b, a, torch.tensor(factors))))
+        functions = (lambda a, b: torch._foreach_norm(a, 1, dtype=torch.float64),
+                     lambda a, b: torch._foreach_pow(a, powers), lambda a, b: torch._foreach_pow(2, a),
+                     lambda a, b: torch._foreach_mul(a, b[0].sum()), lambda a, b: torch._foreach_sub(a, b, alpha=2))
+
+        def in_place(update):
+            def changed(a, b):
+                for x in a:
+                    x.grad = x.detach() * 2
+                with torch.no_grad():
+                    update(a, b)
+                return [*a, *b, *(x.grad for x in a)]
+            return changed
+
+        def gradients(function):
+            def found(a, b):
+                results = function(a, b)
+                return [*results, *torch.autograd.grad(sum(r.double().sum() for r in results), a, allow_unused=True)]
+            return found
+
+        for number, (function, wrap) in enumerate([(f, in_place) for f in updates] + [(f, gradients) for f in functions]):
+            with self.subTest(number=number):
+                torch._dynamo.reset()
+                lists = [[torch.rand(3, 4, requires_grad=r), torch.rand(5, 2, requires_grad=r)] for r in (True, False)]
+                of_each = lambda: [[x.detach().clone().requires_grad_(x.requires_grad) for x in xs] for xs in lists]
+                expected = wrap(function)(*of_each())
+                found = wrap(compiled(function))(*of_each())
+                for one, other in zip(expected, found, strict=True):
+                    torch.testing.assert_close(other, one)
+        self.assertGreaterEqual(len(rt.compiled_steps), len(updates) + len(functions))
 
     def test_one_model_in_several_threads(self):
         """Calls of a step wait for each other, and what each keeps for its backward call is its own."""

@@ -19,6 +19,7 @@ from .custom import custom_operations, located
 from .decompositions import more_decompositions
 from .draws import draws
 from .fast_paths import fast_paths
+from .foreach import foreach
 from .groups import grouped_products
 from .higher_order import inline_branches
 from .linear_systems import linear_algebra
@@ -48,7 +49,8 @@ def decompositions():
                 if name not in RULES and name not in FORMULAS:
                     _table[op] = in_order(op, function)
         for table in (linear_algebra(), attention(), more_decompositions(), choices(), special_functions(),
-                      recurrent_cells(), quantized(), fast_paths(), draws(), segments(), bits(), own_decompositions()):
+                      recurrent_cells(), quantized(), fast_paths(), draws(), segments(), bits(), foreach(),
+                      own_decompositions()):
             _table.update((op, located(op, in_order(op, function))) for op, function in table.items())
     # Libraries may have been imported since.
     return {**custom_operations(), **_table, **grouped_products()}
