@@ -128,6 +128,19 @@ class HigherOrderTest(unittest.TestCase):
         for name, parameter in model.named_parameters():
             torch.testing.assert_close(gradients[name], parameter.grad, rtol=1e-4, atol=1e-5)
 
+    def test_numbers_in_a_score(self):
+        """PyTorch traces them as arguments that stand for tensors, which take part as numbers do: in no wider type."""
+        from torch.nn.attention.flex_attention import flex_attention
+        q = torch.randn(1, 2, 10, 16)
+        for change in (lambda s, b, h, i, j: s + (i - j) * 0.1, lambda s, b, h, i, j: 20 * torch.tanh(s / 20),
+                       lambda s, b, h, i, j: s - torch.exp2(-(h + 1) * 0.1) * (i - j)):
+            for x in (q, q.bfloat16(), q.double()):
+                torch._dynamo.reset()
+                run = lambda x: flex_attention(x, x, x, change)
+                found, wide = torch.compile(run, backend=rt.backend)(x), run(x.double())
+                self.assertEqual(found.dtype, x.dtype)
+                tolerance = {torch.bfloat16: 3e-2, torch.float32: 1e-5, torch.float64: 1e-12}[x.dtype]
+                torch.testing.assert_close(found.double(), wide, rtol=tolerance, atol=tolerance)
 
     def test_flex_attention_with_a_mask_that_is_compiled(self):
         """The rows of a mask are filled up to whole blocks, by elements that are false."""

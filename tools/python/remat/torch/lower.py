@@ -70,6 +70,9 @@ def form_of(node):
 # Arguments of elementwise operations that are no operands, also where they are not given as keywords.
 OPTIONS = {"alpha", "decimals"}
 
+# The types of numbers that stand for tensors.
+NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+
 
 def operands_and_options(node):
     options, operands = dict(node.kwargs), []
@@ -102,13 +105,17 @@ class Lowering:
         return isinstance(operand, torch.fx.Node)
 
     def value(self, operand):
+        """The value of an operand, also where a tensor is expected and the graph has a number, as PyTorch traces
+        `x * 0.5` under vmap. Such a number is a tensor without dimensions, of the widest type of its kind."""
+        if type(operand) in NUMBERS:
+            return self.function.constant(operand, (), element_of(self.dtype(operand)))
         return self.values[operand]
 
     def fake(self, operand):
         return operand.meta["val"]
 
     def dtype(self, operand):
-        return operand.meta["val"].dtype
+        return NUMBERS[type(operand)] if type(operand) in NUMBERS else operand.meta["val"].dtype
 
     def result(self):
         """Shape and dtype of the result of the node."""
