@@ -76,7 +76,8 @@ class TrainingTest(unittest.TestCase):
                 return [*results, *torch.autograd.grad(sum(r.double().sum() for r in results), a, allow_unused=True)]
             return found
 
-        for number, (function, wrap) in enumerate([(f, in_place) for f in updates] + [(f, gradients) for f in functions]):
+        cases = [(f, in_place) for f in updates] + [(f, gradients) for f in functions]
+        for number, (function, wrap) in enumerate(cases):
             with self.subTest(number=number):
                 torch._dynamo.reset()
                 lists = [[torch.rand(3, 4, requires_grad=r), torch.rand(5, 2, requires_grad=r)] for r in (True, False)]

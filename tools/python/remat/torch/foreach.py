@@ -1,5 +1,5 @@
-"""Operations on lists of tensors, which optimizers, `clip_grad_norm_` and averages of weights use: each is the operation
-on one tensor, for each of the list.
+"""Operations on lists of tensors, which optimizers, `clip_grad_norm_` and averages of weights use: each is the
+operation on one tensor, for each of the list.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -42,7 +42,8 @@ def _with_factor(operation, of_tensor):
     return combined
 
 
-OPERATIONS = {"copy": _copy, "maximum": torch.clamp_min, "minimum": torch.clamp_max, "zero": torch.zeros_like, "max": torch.amax, "norm": _norm, "powsum": _sum_of_powers,
+OPERATIONS = {"copy": _copy, "maximum": torch.clamp_min, "minimum": torch.clamp_max, "zero": torch.zeros_like,
+              "max": torch.amax, "norm": _norm, "powsum": _sum_of_powers,
               "addcdiv": _with_factor(torch.addcdiv, _addcdiv), "addcmul": _with_factor(torch.addcmul, _addcmul)}
 
 
