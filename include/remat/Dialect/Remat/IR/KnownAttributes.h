@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The trait of all operations of the dialect by which a misspelled attribute is
-// an error: it would be a wish that nothing follows.
+// The trait by which a misspelled attribute of any operation of the dialect is
+// an error. Without it, the attribute would be kept, and nothing would obey it.
 //
 //===----------------------------------------------------------------------===//
 
