@@ -374,8 +374,8 @@ inline constexpr size_t exactOpLimit = 12;
 /// Searches all plans of a small problem with `planExact`. Otherwise starts
 /// `planSearch` from the best of its own first plans and those of the classical
 /// algorithms, ends as soon as a lower bound is met, and asks `planMilp` where
-/// few ops and a small gap are left. docs/planning.md lists the steps.
-/// Heuristic with a bound; fails when no plan was found.
+/// few ops and a small gap are left. docs/planning-algorithms.md lists the
+/// steps. Heuristic with a bound; fails when no plan was found.
 llvm::Expected<Solution> planAuto(const Problem &problem,
                                   const SolverOptions &options = {});
 
