@@ -99,7 +99,8 @@ AddressSearch::Outcome AddressSearch::run(int64_t arenaBytes, Order newOrder,
   return outcome;
 }
 
-/// Crowd tells most, but not what to do with equals, of which there are many.
+/// The crowd of a range, the most bytes that are still to be placed at one time
+/// of its life, tells most. Many ranges have equal ones, so others count, too.
 void AddressSearch::drawPowers() {
   crowdPower = 4 * uniform(generator);
   lifePower = uniform(generator);

@@ -177,9 +177,9 @@ def candidates():
 
 @contextlib.contextmanager
 def short_waits():
-    """Lets threads of a step that wait for each other sleep after about 0.1 ms of looking again and again, some times
-    what it takes to wake one. libgomp reads that as it is loaded; by itself it looks for milliseconds, in which the
-    thread that is waited for may be without a core. What the environment says counts for more."""
+    """Lets threads of a step that wait for each other sleep after about 0.1 ms of spinning, some times what it takes to
+    wake one. libgomp reads that as it is loaded; by itself it spins for milliseconds, in which the thread that is
+    waited for may be without a core. What the environment says counts for more."""
     if "OMP_WAIT_POLICY" in os.environ or "GOMP_SPINCOUNT" in os.environ:
         yield
         return
