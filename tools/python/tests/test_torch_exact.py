@@ -287,6 +287,10 @@ class ExactTest(unittest.TestCase):
             torch.compile(run, backend="remat", fullgraph=True)(x)
         with self.assertRaisesRegex(remat.ExportError, message):
             rt.export(run, (x,))
+        message = message.replace("masked_select", "getitem")
+        torch._dynamo.reset()
+        with self.assertRaisesRegex(Exception, message):
+            torch.compile(lambda x: x[x > 0], backend="remat", fullgraph=True)(x)
 
     def test_fake_quantization(self):
         x, scale = torch.randn(4, 6), torch.tensor([0.1, 0.3, 0.2, 0.5, 0.4, 0.7])

@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import copy
+import math
 import threading
 import unittest
 
@@ -87,6 +88,20 @@ class TrainingTest(unittest.TestCase):
                 for one, other in zip(expected, found, strict=True):
                     torch.testing.assert_close(other, one)
         self.assertGreaterEqual(len(rt.compiled_steps), len(updates) + len(functions))
+
+    def test_what_scales_a_loss(self):
+        """It is what a GradScaler does, of which a program may compile parts."""
+        def run(gradients, found_inf, inverse, scale, good_steps):
+            torch._amp_foreach_non_finite_check_and_unscale_(gradients, found_inf, inverse)
+            torch._amp_update_scale_(scale, good_steps, found_inf, 2.0, 0.5, 2)
+            return [*gradients, found_inf, scale, good_steps]
+
+        for element in (1.0, math.inf, math.nan):
+            for scale, good_steps in ((4.0, 0), (4.0, 1), (3e38, 1)):
+                arguments = lambda: ([torch.tensor([0.7, element]), torch.tensor([3.0]).half()], torch.zeros(1),
+                                     torch.tensor(0.3), torch.tensor(scale), torch.tensor(good_steps, dtype=torch.int32))
+                with self.subTest(element=element, scale=scale, good_steps=good_steps):
+                    torch.testing.assert_close(compiled(run)(*arguments()), run(*arguments()), equal_nan=True)
 
     def test_one_model_in_several_threads(self):
         """Calls of a step wait for each other, and what each keeps for its backward call is its own."""

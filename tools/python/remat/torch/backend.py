@@ -528,7 +528,6 @@ def compile_graph(graph_module, inputs, options=None):
     warn_of_reentrant_checkpoints(graph_module)
     call_functions(graph_module)
     shared = results_in_inputs(graph_module)
-    keep_strides(graph_module)
 
     def partition(joint, _, *, num_fwd_outputs, **kwargs):
         training = Training(joint, num_fwd_outputs, options, shared)
@@ -544,6 +543,7 @@ def compile_graph(graph_module, inputs, options=None):
         return Inference(module, options, shared)
 
     with traceable_kernels(), shapes_that_are_known(graph_module):
+        keep_strides(graph_module)
         return aot_autograd(fw_compiler=run_forward, bw_compiler=run_backward, inference_compiler=inference,
                             partition_fn=partition, decompositions=decompositions())(graph_module, inputs)
 

@@ -23,6 +23,7 @@ from .foreach import foreach
 from .groups import grouped_products
 from .higher_order import inline_branches
 from .linear_systems import linear_algebra
+from .loss_scaling import loss_scaling
 from .lower import Lowering, describe_place
 from .pointwise import FORMULAS
 from .quantized import quantized
@@ -50,7 +51,7 @@ def decompositions():
                     _table[op] = in_order(op, function)
         for table in (linear_algebra(), attention(), more_decompositions(), choices(), special_functions(),
                       recurrent_cells(), quantized(), fast_paths(), draws(), segments(), bits(), foreach(),
-                      own_decompositions()):
+                      loss_scaling(), own_decompositions()):
             _table.update((op, located(op, in_order(op, function))) for op, function in table.items())
     # Libraries may have been imported since.
     return {**custom_operations(), **_table, **grouped_products()}
