@@ -192,7 +192,7 @@ def unet():
             x = block(jnp.concatenate([skip, wide], -1), join)
         return square(convolve(x, weights["head"]))
 
-    return loss, weights, draw(1, 4, 64, 64, 3)
+    return loss, weights, draw(2, 4, 64, 64, 3)
 
 
 def convnext():

@@ -98,8 +98,9 @@ class TrainingTest(unittest.TestCase):
 
         for element in (1.0, math.inf, math.nan):
             for scale, good_steps in ((4.0, 0), (4.0, 1), (3e38, 1)):
-                arguments = lambda: ([torch.tensor([0.7, element]), torch.tensor([3.0]).half()], torch.zeros(1),
-                                     torch.tensor(0.3), torch.tensor(scale), torch.tensor(good_steps, dtype=torch.int32))
+                arguments = lambda: (
+                    [torch.tensor([0.7, element]), torch.tensor([3.0]).half()], torch.zeros(1), torch.tensor(0.3),
+                    torch.tensor(scale), torch.tensor(good_steps, dtype=torch.int32))
                 with self.subTest(element=element, scale=scale, good_steps=good_steps):
                     torch.testing.assert_close(compiled(run)(*arguments()), run(*arguments()), equal_nan=True)
 
