@@ -259,7 +259,8 @@ def state_space():
 
 def graph_attention():
     edges = jax.random.randint(KEY, (2, 16000), 0, 2000)
-    weights = {"in": weight(1, 64, 128), "from": draw(2, 4, 32) / 8, "to": draw(3, 4, 32) / 8, "out": weight(4, 128, 64)}
+    weights = {"in": weight(1, 64, 128), "from": draw(2, 4, 32) / 8, "to": draw(3, 4, 32) / 8,
+               "out": weight(4, 128, 64)}
 
     def loss(weights, x):
         h = (x @ weights["in"]).reshape(-1, 4, 32)
