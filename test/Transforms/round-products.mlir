@@ -345,3 +345,32 @@ func.func @plans(%x: tensor<1x4x4x4xbf16>, %w: tensor<8x4x1x1xbf16>, %bias: tens
   return %z : tensor<1x8x4x4xbf16>
 }
 }
+
+// -----
+
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+#window = affine_map<(i, j, w) -> (i * 2 + w, j)>
+#size = affine_map<(i, j, w) -> (w)>
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+
+// An input that only says how large a window is stays.
+// CHECK-LABEL: func.func @windows(
+// CHECK-SAME: %[[SIZE:[a-z0-9]*]]: tensor<2xbf16>
+// CHECK: %[[P:.*]] = linalg.contract {{.*}} -> tensor<4x8xbf16>
+// CHECK: linalg.generic {{.*}} ins(%[[P]], %[[SIZE]] : tensor<4x8xbf16>, tensor<2xbf16>)
+func.func @windows(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>, %size: tensor<2xbf16>) -> tensor<2x8xbf16> {
+  %zeros = arith.constant dense<0.0> : tensor<4x8xf32>
+  %lowest = arith.constant dense<0xFF80> : tensor<2x8xbf16>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<4x6xbf16>, tensor<6x8xbf16>) outs(%zeros : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [#window, #size, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%p, %size : tensor<4x8xf32>, tensor<2xbf16>) outs(%lowest : tensor<2x8xbf16>) {
+  ^bb0(%u: f32, %s: bf16, %o: bf16):
+    %r = arith.truncf %u : f32 to bf16
+    %m = arith.maximumf %r, %o : bf16
+    linalg.yield %m : bf16
+  } -> tensor<2x8xbf16>
+  return %y : tensor<2x8xbf16>
+}
+}

@@ -52,9 +52,14 @@ void remat::simplifyReader(linalg::GenericOp reader) {
   for (unsigned number = reader.getNumDpsInputs(); number-- > 0;) {
     if (!body->getArgument(number).use_empty())
       continue;
+    SmallVector<AffineMap> others(maps);
+    others.erase(others.begin() + number);
+    // What says how large a window is has no other use.
+    if (!inversePermutation(concatAffineMaps(others, reader.getContext())))
+      continue;
     body->eraseArgument(number);
     reader.getInputsMutable().erase(number);
-    maps.erase(maps.begin() + number);
+    maps = std::move(others);
   }
   reader.setIndexingMapsAttr(
       Builder(reader.getContext()).getAffineMapArrayAttr(maps));
