@@ -79,3 +79,30 @@ func.func @pooling(%x: tensor<1x4x8x8xf32>, %w: tensor<2x2xf32>, %init: tensor<1
       outs(%init : tensor<1x4x7x7xf32>) -> tensor<1x4x7x7xf32>
   return %0 : tensor<1x4x7x7xf32>
 }
+
+// JAX writes the gradient of a filter as a forward convolution that sums over the batch. It is one by the filter, with
+// strides and dilations exchanged, and without what the padding adds beyond what is read.
+// CHECK-LABEL: @filter_gradient
+// CHECK: remat.conv filter_grad(%arg0, %arg1) {dilations = array<i64: 1, 1>, filter_layout = array<i64: 3, 2, 0, 1>, groups = 1 : i64,
+// CHECK-SAME: input_layout = array<i64: 0, 3, 1, 2>, output_layout = array<i64: 0, 3, 1, 2>, padding = array<i64: 1, 0, 1, 0>, strides = array<i64: 2, 2>}
+// CHECK-SAME: (tensor<4x8x8x3xf32>, tensor<4x4x4x6xf32>) -> tensor<3x3x3x6xf32>
+func.func @filter_gradient(%x: tensor<4x8x8x3xf32>, %dy: tensor<4x4x4x6xf32>) -> tensor<3x3x3x6xf32> {
+  %0 = remat.conv forward(%x, %dy) {strides = array<i64: 1, 1>, dilations = array<i64: 2, 2>, padding = array<i64: 1, 0, 1, 0>, groups = 1 : i64,
+      input_layout = array<i64: 3, 0, 1, 2>, filter_layout = array<i64: 3, 0, 1, 2>, output_layout = array<i64: 2, 3, 0, 1>}
+      : (tensor<4x8x8x3xf32>, tensor<4x4x4x6xf32>) -> tensor<3x3x3x6xf32>
+  return %0 : tensor<3x3x3x6xf32>
+}
+
+// One by one position is a layer on all of an image, and large patches are a convolution: the batch is not summed over.
+// CHECK-LABEL: @patches
+// CHECK: remat.conv forward
+// CHECK: remat.conv forward
+func.func @patches(%x: tensor<4x8x8x3xf32>, %w: tensor<8x8x3x6xf32>, %p: tensor<4x4x3x6xf32>) -> (tensor<4x1x1x6xf32>, tensor<4x2x2x6xf32>) {
+  %0 = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, groups = 1 : i64,
+      input_layout = array<i64: 0, 3, 1, 2>, filter_layout = array<i64: 3, 2, 0, 1>, output_layout = array<i64: 0, 3, 1, 2>}
+      : (tensor<4x8x8x3xf32>, tensor<8x8x3x6xf32>) -> tensor<4x1x1x6xf32>
+  %1 = remat.conv forward(%x, %p) {strides = array<i64: 4, 4>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, groups = 1 : i64,
+      input_layout = array<i64: 0, 3, 1, 2>, filter_layout = array<i64: 3, 2, 0, 1>, output_layout = array<i64: 0, 3, 1, 2>}
+      : (tensor<4x8x8x3xf32>, tensor<4x4x3x6xf32>) -> tensor<4x2x2x6xf32>
+  return %0, %1 : tensor<4x1x1x6xf32>, tensor<4x2x2x6xf32>
+}

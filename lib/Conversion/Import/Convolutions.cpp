@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FilterGradients.h"
+
 #include "mlir/Dialect/Tensor/Utils/Utils.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -385,6 +387,8 @@ struct ImportConvolutions
     IRRewriter rewriter(&getContext(), &marks);
     for (linalg::LinalgOp op : collectOps<linalg::LinalgOp>(getOperation()))
       convertConvolution(rewriter, op);
+    for (ConvOp op : collectOps<ConvOp>(getOperation()))
+      import::recognizeFilterGradient(rewriter, op);
   }
 };
 } // namespace
