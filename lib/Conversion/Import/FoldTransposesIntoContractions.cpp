@@ -140,9 +140,7 @@ static bool isWrittenInOrder(ArrayRef<AffineMap> maps,
 }
 
 /// Writes what the only reader of the result would make of it by a transpose.
-/// Returns the contraction that there is then.
-static linalg::ContractOp foldResultLayout(RewriterBase &rewriter,
-                                           linalg::ContractOp op) {
+static void foldResultLayout(RewriterBase &rewriter, linalg::ContractOp op) {
   while (op->getResult(0).hasOneUse() && isZeroTensor(op.getOutputs()[0])) {
     Operation *reader = *op->getResult(0).user_begin();
     std::optional<Permutation> transpose = matchPermutation(reader);
@@ -150,12 +148,12 @@ static linalg::ContractOp foldResultLayout(RewriterBase &rewriter,
         reader->getBlock() != op->getBlock() ||
         reader->getDiscardableAttrDictionary() !=
             op->getDiscardableAttrDictionary())
-      break;
+      return;
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     maps[2] = maps[2].getSubMap(
         SmallVector<unsigned>(transpose->dims.begin(), transpose->dims.end()));
     if (!isWrittenInOrder(maps, op.getStaticLoopRanges()))
-      break;
+      return;
     rewriter.setInsertionPoint(op);
     auto type = cast<RankedTensorType>(reader->getResult(0).getType());
     auto written = linalg::ContractOp::create(
@@ -168,7 +166,6 @@ static linalg::ContractOp foldResultLayout(RewriterBase &rewriter,
     rewriter.eraseOp(op);
     op = written;
   }
-  return op;
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,7 +17,9 @@ namespace remat::import {
 bool areContractMaps(llvm::ArrayRef<mlir::AffineMap> maps);
 
 /// Lets `op` read what transposes and broadcasts of its factors read, also
-/// where a repeated factor has its dimensions joined: loops are split then.
+/// where a repeated factor has its dimensions joined: loops are split then. It
+/// writes the transpose of its result where only that is read and a library
+/// can.
 void foldTransposesIntoContraction(mlir::RewriterBase &rewriter,
                                    mlir::linalg::ContractOp op);
 
