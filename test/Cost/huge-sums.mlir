@@ -2,7 +2,7 @@
 
 // Each task may take so long, but not all of them together. The longest is
 // named.
-// CHECK: error: {{.*}}huge-sums.mlir:[[#@LINE+10]]:8: the task 'f' would take an estimated 20000000000000001 ns of 40000000000000001 ns, expected at most 36028797018963968 ns for all tasks of a step together
+// CHECK: error: {{.*}}huge-sums.mlir:[[#@LINE+10]]:8: the task 'f' would take an estimated 20000000000000001 ns and all tasks of the step together 40000000000000001 ns, expected at most 36028797018963968 ns
 
 func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {remat.kernel} {
   %e = tensor.empty() : tensor<4xf32>

@@ -55,9 +55,9 @@ static llvm::Error checkCosts(const GraphProblem &graphProblem) {
   std::string where = describeLocation(longest.getLoc());
   return llvm::createStringError(
       where + (where.empty() ? "" : ": ") + "the task '" + longest.getKernel() +
-      "' would take an estimated " + Twine(longest.getCost()) + " ns of " +
-      Twine(sum) + " ns, expected at most " + Twine(limit) +
-      " ns for all tasks of a step together");
+      "' would take an estimated " + Twine(longest.getCost()) +
+      " ns and all tasks of the step together " + Twine(sum) +
+      " ns, expected at most " + Twine(limit) + " ns");
 }
 
 llvm::Error remat::setLimits(GraphProblem &graphProblem,
