@@ -199,6 +199,7 @@ static Error planSmallest(GraphOp graph, PlanOptions options, WhatIfRow &row) {
     return plan.takeError();
   row.smallestFeasible = plan->arenaBytes;
   row.saveAllPeak = plan->saveAllPeak;
+  row.saveAllBytes = plan->saveAllBytes;
   row.peak = plan->solution.peakBytes;
   row.overheadPercent = plan->solution.overheadPercent();
   row.planner = plan->solution.solver;
@@ -213,7 +214,7 @@ static void keepSmallest(const planning::BudgetRequest &budget,
   if (budget.kind == Kind::Smallest)
     row.budget = smallest.smallestFeasible;
   else if (budget.kind != Kind::Unlimited)
-    row.budget = budget.resolve(smallest.saveAllPeak);
+    row.budget = budget.resolve(smallest.saveAllBytes);
   row.peak.reset();
   if (row.budget && smallest.smallestFeasible > *row.budget)
     return;

@@ -13,11 +13,11 @@
 using namespace llvm;
 using namespace remat::planning;
 
-int64_t BudgetRequest::resolve(int64_t saveAllPeak) const {
+int64_t BudgetRequest::resolve(int64_t saveAllBytes) const {
   if (kind == Kind::Bytes)
     return bytes;
   return static_cast<int64_t>(
-      std::floor(static_cast<long double>(saveAllPeak) * percent / 100));
+      std::floor(static_cast<long double>(saveAllBytes) * percent / 100));
 }
 
 namespace {

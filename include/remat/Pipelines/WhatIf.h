@@ -24,6 +24,8 @@ struct WhatIfRow {
   /// What was asked for, each with its value: {"batch", "16"}.
   std::vector<std::pair<std::string, std::string>> conditions;
   int64_t saveAllPeak = 0, smallestFeasible = 0;
+  /// What percentages of a budget refer to.
+  int64_t saveAllBytes = 0;
   /// Of arguments and results, which the caller has beside the arena.
   int64_t callersBytes = 0;
   /// The budget, if there is one, and what a plan within it needs; no peak if

@@ -19,7 +19,7 @@ struct BudgetRequest {
   enum class Kind {
     Unlimited, // ""
     Bytes,     // "1048576", "64MiB", "1.5 GiB"
-    Percent,   // "60%": of the peak without rematerialization
+    Percent,   // "60%": of the bytes without rematerialization
     Smallest   // "min"
   };
   Kind kind = Kind::Unlimited;
@@ -27,7 +27,7 @@ struct BudgetRequest {
   double percent = 0;
 
   /// Bytes of a Bytes or Percent budget, rounded down.
-  int64_t resolve(int64_t saveAllPeak) const;
+  int64_t resolve(int64_t saveAllBytes) const;
 };
 
 /// Parses a budget. Fails with a message that says what is accepted.

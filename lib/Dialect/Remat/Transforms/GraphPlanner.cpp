@@ -171,6 +171,11 @@ llvm::Error GraphPlanner::prepare() {
   return llvm::Error::success();
 }
 
+int64_t GraphPlanner::getSaveAllBytes() const {
+  return graphProblem.hasSeveralCalls ? std::max(saveAllPeak, saveAllArena)
+                                        : saveAllPeak;
+}
+
 llvm::Expected<GraphPlan> GraphPlanner::evaluate(planning::Plan plan,
                                                  std::optional<int64_t> budget,
                                                  StringRef planner,
@@ -196,6 +201,7 @@ llvm::Expected<GraphPlan> GraphPlanner::evaluate(planning::Plan plan,
   found.solution.cutShort = cutShort;
   found.budget = budget;
   found.saveAllPeak = saveAllPeak;
+  found.saveAllBytes = getSaveAllBytes();
   found.arenaBytes = outcome->arenaBytes;
   return found;
 }
@@ -401,7 +407,7 @@ GraphPlanner::plan(const planning::BudgetRequest &budget) {
     return planUnlimited();
   if (budget.kind == Kind::Smallest)
     return planBudget(/*isSmallest=*/true, 0);
-  return planBudget(/*isSmallest=*/false, budget.resolve(saveAllPeak));
+  return planBudget(/*isSmallest=*/false, budget.resolve(getSaveAllBytes()));
 }
 
 /// Whether neither a policy nor a region's budget asks for anything but

@@ -52,6 +52,8 @@ public:
   llvm::Error prepare();
   int64_t getSaveAllPeak() const { return saveAllPeak; }
   int64_t getSaveAllArena() const { return saveAllArena; }
+  /// What percentages of a budget refer to.
+  int64_t getSaveAllBytes() const;
   /// The plan that keeps all values; unset if the limits may forbid it.
   llvm::Expected<std::optional<GraphPlan>> planSaveAll();
   /// The best plan that is found for a budget.

@@ -296,8 +296,9 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
         ("argument " + Twine(argument.getArgNumber())).str());
     values.push_back(argument);
   }
-  bool hasCalls = llvm::any_of(graph.getOps<TaskOp>(),
-                               [](TaskOp task) { return task.getPhase() > 0; });
+  hasSeveralCalls = llvm::any_of(graph.getOps<TaskOp>(), [](TaskOp task) {
+    return task.getPhase() > 0;
+  });
   std::set<int64_t> repeated;
   for (auto task : graph.getOps<TaskOp>())
     if (task.isClone())
@@ -335,7 +336,7 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
       tokenOf[task.getId()] = addToken(op);
     if (freeOrder && isBackward(task) && !begun)
       begun = addToken(op);
-    if (freeOrder && hasCalls && !isReadInCall(task))
+    if (freeOrder && hasSeveralCalls && !isReadInCall(task))
       lastTokens.push_back(addToken(op));
   }
   for (Value returned :

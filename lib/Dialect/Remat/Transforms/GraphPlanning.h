@@ -66,6 +66,8 @@ struct GraphProblem {
   /// the latter in ascending order.
   std::map<std::pair<planning::OpId, std::vector<planning::OpId>>, Absorption>
       absorptions;
+  /// Whether the step is run by several calls, forward and backward.
+  bool hasSeveralCalls = false;
 
 private:
   planning::ValueId addToken(planning::OpId op);

@@ -315,7 +315,7 @@ llvm::Expected<GraphPlan> LoopSearch::run(PlannedGraph *planned) {
     return whole.takeError();
   if (options.budget.kind == BudgetRequest::Kind::Percent)
     options.budget = {BudgetRequest::Kind::Bytes,
-                      options.budget.resolve(whole->saveAllPeak)};
+                      options.budget.resolve(whole->saveAllBytes)};
   if (llvm::Error error = search())
     return std::move(error);
   // Says that the stored plan is of another graph.
@@ -326,6 +326,7 @@ llvm::Expected<GraphPlan> LoopSearch::run(PlannedGraph *planned) {
   if (!best)
     return llvm::Error(std::move(failure));
   best->saveAllPeak = whole->saveAllPeak;
+  best->saveAllBytes = whole->saveAllBytes;
   // What is proven of one copy is not of the others.
   planning::Solution &solution = best->solution;
   solution.baseCost = solution.lowerBound = whole->solution.baseCost;

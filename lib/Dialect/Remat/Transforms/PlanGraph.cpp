@@ -192,6 +192,7 @@ llvm::Expected<GraphPlan> StepPlanner::findUnlimited(const PlanOptions &options,
         other->solution.time > best->solution.time)
       continue;
     other->saveAllPeak = best->saveAllPeak;
+    other->saveAllBytes = best->saveAllBytes;
     if (planned)
       *planned = std::move(applied);
     best = std::move(other);
@@ -219,7 +220,7 @@ llvm::Expected<GraphPlan> StepPlanner::findBest(const PlanOptions &options,
   // Percentages mean the same for all.
   if (each.budget.kind == BudgetRequest::Kind::Percent)
     each.budget = {BudgetRequest::Kind::Bytes,
-                   each.budget.resolve(whole->saveAllPeak)};
+                   each.budget.resolve(whole->saveAllBytes)};
   std::optional<GraphPlan> best;
   std::unique_ptr<planning::InfeasibleBudgetError> failure;
   bool isSmallest = each.budget.kind == BudgetRequest::Kind::Smallest;
@@ -278,6 +279,7 @@ llvm::Expected<GraphPlan> StepPlanner::findBest(const PlanOptions &options,
   if (options.explain && planned && best->foldedLayers > 0)
     graph.emitRemark() << best->foldedLayers << " layers are loops";
   best->saveAllPeak = whole->saveAllPeak;
+  best->saveAllBytes = whole->saveAllBytes;
   // What the alternative does twice is extra work.
   planning::Solution &solution = best->solution;
   solution.baseCost = solution.lowerBound =

@@ -109,7 +109,7 @@ bool GraphPlanner::countInPlaceOnce(planning::Problem &counted) {
 llvm::Error GraphPlanner::collectCounts() {
   Counted counted{problem};
   if (options.reuseResultBuffers && !graphProblem.tasks.empty() &&
-      graphProblem.tasks.back().getPhase() == 0) {
+      !graphProblem.hasSeveralCalls) {
     DenseSet<Value> reused;
     for (auto [donor, returned] :
          llvm::zip(getDonors(graph),

@@ -177,7 +177,7 @@ llvm::Expected<Chosen> Variants::plan(BudgetRequest budget,
   // Percentages mean the same for all.
   if (budget.kind == BudgetRequest::Kind::Percent)
     budget = {BudgetRequest::Kind::Bytes,
-              budget.resolve(front().getSaveAllPeak())};
+              budget.resolve(front().getSaveAllBytes())};
   llvm::Expected<Chosen> found = search(budget, seconds);
   if (found || getSecondsLeft() || isInterrupted() ||
       budget.kind != BudgetRequest::Kind::Bytes ||

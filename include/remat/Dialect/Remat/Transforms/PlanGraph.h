@@ -90,8 +90,12 @@ struct GraphPlan {
   planning::Solution solution;
   /// The bound on the arena, if there was one.
   std::optional<int64_t> budget;
-  /// The peak without rematerialization, which percentages refer to.
+  /// The peak without rematerialization.
   int64_t saveAllPeak = 0;
+  /// What percentages refer to: that peak or, in a step of several calls, the
+  /// arena without rematerialization. What lives from call to call has memory
+  /// of its own there, so that no budget below the sum of both can hold it.
+  int64_t saveAllBytes = 0;
   /// What the buffers are packed into.
   int64_t arenaBytes = 0;
   /// In which order parts of a batch run, if there are any: "parts" or
