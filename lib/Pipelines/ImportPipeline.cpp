@@ -25,6 +25,7 @@ using namespace remat;
 static constexpr int64_t maxUnrolled = 32768;
 
 void remat::buildFunctionImport(OpPassManager &func, int64_t unrollLimit) {
+  func.addPass(createImportOrdersPass());
   func.addPass(createImportPadsPass());
   func.addPass(createImportExtremaPass());
   func.addPass(createImportTosaPass());

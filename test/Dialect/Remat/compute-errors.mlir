@@ -326,3 +326,43 @@ func.func @scatter_without_result(%g: tensor<4xf32>, %z: tensor<8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @order_without_keys() -> tensor<4xi64> {
+  // expected-error @+1 {{has no keys, expected one or more}}
+  %0 = "remat.order"() {dimension = 0 : i64} : () -> tensor<4xi64>
+  return %0 : tensor<4xi64>
+}
+
+// -----
+
+func.func @order_along_none(%k: tensor<4xi32>) -> tensor<4xi64> {
+  // expected-error @+1 {{has dimension 1, expected less than the rank 1}}
+  %0 = remat.order %k along 1 : tensor<4xi32> -> tensor<4xi64>
+  return %0 : tensor<4xi64>
+}
+
+// -----
+
+func.func @order_of_other_shapes(%a: tensor<4xi32>, %b: tensor<5xi32>) -> tensor<4xi64> {
+  // expected-error @+1 {{has a key of type 'tensor<5xi32>', expected the shape of 'tensor<4xi32>'}}
+  %0 = remat.order %a, %b along 0 : tensor<4xi32>, tensor<5xi32> -> tensor<4xi64>
+  return %0 : tensor<4xi64>
+}
+
+// -----
+
+func.func @order_of_wide_keys(%k: tensor<4xi128>) -> tensor<4xi64> {
+  // expected-error @+1 {{has a key of type 'tensor<4xi128>', expected integers of at most 64 bits}}
+  %0 = remat.order %k along 0 : tensor<4xi128> -> tensor<4xi64>
+  return %0 : tensor<4xi64>
+}
+
+// -----
+
+func.func @order_of_more(%k: tensor<4x2xi32>) -> tensor<5x2xi64> {
+  // expected-error @+1 {{has a result of type 'tensor<5x2xi64>', expected the shape of 'tensor<4x2xi32>', or less along dimension 0}}
+  %0 = remat.order %k along 0 : tensor<4x2xi32> -> tensor<5x2xi64>
+  return %0 : tensor<5x2xi64>
+}

@@ -86,6 +86,8 @@ func.func @compute(%ids: tensor<32xi64>, %g: tensor<32x64xf32>, %zero: tensor<25
     %row = arith.index_cast %id : i64 to index
     remat.yield %row, %p0 : index, index
   } -> tensor<256xindex>
+  // CHECK: remat.order %{{.*}}, %{{.*}} along 0 : tensor<32xi64>, tensor<32xi64> -> tensor<5xi64>
+  %order = remat.order %ids, %ids along 0 : tensor<32xi64>, tensor<32xi64> -> tensor<5xi64>
   // CHECK: remat.conv forward(
   %y = remat.conv forward(%x, %w) {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
       padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,

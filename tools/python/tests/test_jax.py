@@ -351,6 +351,32 @@ class GradientTest(unittest.TestCase):
                 for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(jax.jit(function)(x))):
                     np.testing.assert_array_equal(np.asarray(a, np.float64), np.asarray(b, np.float64))
 
+    def test_sorts_of_any_length(self):
+        """Of one run, of several, of an odd number of them, and of a last one that is not full."""
+        generator = np.random.default_rng(0)
+        for length in (2, 64, 65, 256, 257, 320, 1000, 10007):
+            # Many elements are equal, and stay in their order.
+            x = jnp.asarray(generator.integers(-40, 40, (2, length)), jnp.float32)
+            for function in (lambda x: (jnp.sort(x), jnp.argsort(x), jnp.argsort(-x, descending=True)),
+                             lambda x: [jax.lax.top_k(x, min(k, length)) for k in (1, 3, 100)],
+                             lambda x: jax.lax.sort((x[0] // 7, x[1], jnp.arange(length)), num_keys=2)):
+                found = rj.compile(function, differentiate=False)(x)
+                for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(jax.jit(function)(x))):
+                    np.testing.assert_array_equal(a, b)
+        self.check(lambda x: jnp.sum(jnp.sort(x, 0) ** 3 * jnp.arange(300.0)[:, None]), random(300, 2))
+
+    def test_sorts_of_all_types(self):
+        generator = np.random.default_rng(1)
+        for dtype in ("bool", "int8", "uint8", "int32", "uint32", "bfloat16", "float16", "float32", "complex64"):
+            x = jnp.asarray(generator.integers(0, 2**32, (300, 2)).astype(np.uint32)).astype(dtype)
+            if dtype == "complex64":
+                x = (x.real % 5 + 1j * (x.real % 3)).astype(dtype)
+            for dimension in (0, 1):
+                function = lambda x: (jnp.sort(x, dimension), jnp.argsort(x, dimension))
+                found = rj.compile(function, differentiate=False)(x)
+                for a, b in zip(found, jax.jit(function)(x)):
+                    np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+
     def test_convolutions(self):
         numbers = ("NHWC", "HWIO", "NHWC")
         self.check(lambda w, x: jnp.sum(jax.lax.conv_general_dilated(

@@ -347,6 +347,18 @@ class ExactTest(unittest.TestCase):
         self.check(lambda x, v: (torch.searchsorted(x, v), torch.searchsorted(x, v, right=True)),
                    torch.tensor([-1.0, 0, 0, 2]), torch.tensor([0.0, float("nan"), -5, 9]))
 
+    def test_sorts_of_any_length(self):
+        generator = torch.Generator().manual_seed(0)
+        for dtype in (torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.uint8, torch.bool):
+            for length in (65, 300, 9001):
+                high = 2 if dtype == torch.bool else 200
+                x = torch.randint(0, high, (2, length), generator=generator).to(dtype)
+                if dtype == torch.int64:
+                    x = x * 2**40 - 2**46 + x % 3  # More bits than one pass sorts.
+                self.check(lambda x: (*torch.sort(x, stable=True), *torch.sort(x, stable=True, descending=True),
+                                      *(() if dtype == torch.bool else (torch.topk(x, 20).values,))), x)
+        self.check(lambda x: (x.median(1).values, x.kthvalue(7000, 1).values), torch.randn(2, 9001))
+
     def test_infinite_sums(self):
         inf = float("inf")
         self.check(lambda x: torch.logcumsumexp(torch.stack([x, torch.tensor([-inf, -inf, inf, 1.0])]), 1),

@@ -256,6 +256,25 @@ def ImportScattersPass : Pass<"remat-import-scatters", "::mlir::func::FuncOp"> {
                            "::remat::RematDialect"];
 }
 
+def ImportOrdersPass : Pass<"remat-import-orders", "::mlir::func::FuncOp"> {
+  let summary = "Make structured operations of orders";
+  let description = [{
+    A `remat.order` becomes structured operations. An integer of 64 bits holds
+    32 bits of a key and the number of its element, so that no two are equal.
+    Keys of more bits, and several keys, take a pass for each 32 bits, from the
+    least significant ones on. Runs of at most 256 of these integers are sorted
+    by counting for each one how many of its run are less. Pairs of sorted runs
+    are then merged: a binary search says for each place of the result how many
+    of the elements before it are of the first run (merge path: O. Green,
+    R. McColl, D. Bader, GPU Merge Path, ICS 2012). Where only the first
+    elements are asked for, runs get no longer than that.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+}
+
 def KeepLoopsPass : Pass<"remat-keep-loops", "::mlir::ModuleOp"> {
   let summary = "Keep long loops as loops";
   let description = [{

@@ -14,6 +14,8 @@
 
 #include "Sorts.h"
 
+#include "SortKeys.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Builders.h"
 
@@ -357,6 +359,24 @@ static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
   SmallVector<int64_t> permutation = exchangeLast(rank, dim);
   for (Value &input : inputs)
     input = createTranspose(builder, loc, input, permutation);
+  auto readAll = [&](Value order) {
+    SmallVector<Value> results;
+    for (Value input : inputs)
+      results.push_back(createTranspose(
+          builder, loc, createReadInOrder(builder, loc, input, order),
+          permutation));
+    return lowering.set(op, results);
+  };
+  FailureOr<SmallVector<Value>> integers =
+      createRegionKeys(op, lowering, inputs);
+  if (failed(integers))
+    return failure();
+  if (!integers->empty()) {
+    auto shape = cast<RankedTensorType>(inputs[0].getType());
+    return readAll(OrderOp::create(builder, loc,
+                                   shape.clone(builder.getI64Type()),
+                                   *integers, rank - 1));
+  }
   // Operands that are not compared are no keys.
   Block &region = op->getRegion(0).front();
   SmallVector<Value> keys;
@@ -388,40 +408,7 @@ static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
   Value order = createOrder(builder, loc, keys, isBefore);
   if (!isBuilt)
     return failure();
-  SmallVector<Value> results;
-  for (Value input : inputs)
-    results.push_back(createTranspose(
-        builder, loc, createReadInOrder(builder, loc, input, order),
-        permutation));
-  return lowering.set(op, results);
-}
-
-/// An integer in the order of floating-point numbers: -nan, -inf, ..., -0, 0,
-/// ..., inf, nan.
-static Value createOrdered(OpBuilder &builder, Location loc, Value value) {
-  unsigned width = value.getType().getIntOrFloatBitWidth();
-  Type type = builder.getIntegerType(width);
-  Value bits = arith::BitcastOp::create(builder, loc, type, value);
-  Value sign = arith::ShRSIOp::create(
-      builder, loc, bits, createInteger(builder, loc, type, width - 1));
-  Value digits = arith::AndIOp::create(
-      builder, loc, sign,
-      createInteger(builder, loc, type, APInt::getSignedMaxValue(width)));
-  return arith::XOrIOp::create(builder, loc, bits, digits);
-}
-
-/// `top_k` has large elements first, those of floating point in their total
-/// order, unlike a sort.
-static Value isLarger(OpBuilder &builder, Location loc, Value a, Value b,
-                      bool isUnsigned) {
-  if (isa<FloatType>(a.getType())) {
-    a = createOrdered(builder, loc, a);
-    b = createOrdered(builder, loc, b);
-    isUnsigned = false;
-  }
-  return arith::CmpIOp::create(
-      builder, loc,
-      isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt, a, b);
+  return readAll(order);
 }
 
 FailureOr<std::pair<Value, Value>>
@@ -432,21 +419,22 @@ foreign::createTopK(OpBuilder &builder, Location loc, Value value, int64_t k,
   if (rank == 0 || k < 0 || k > type.getShape().back())
     return emitError(loc, "top_k takes ")
            << k << " elements of a tensor of type " << type;
-  SmallVector<int64_t> shape(type.getShape()), zeros(rank, 0), ones(rank, 1);
+  SmallVector<int64_t> shape(type.getShape());
   shape.back() = k;
   auto indexType = RankedTensorType::get(shape, builder.getI64Type());
   if (indexType.getNumElements() == 0)
     return std::pair<Value, Value>(createZeros(builder, loc, type.clone(shape)),
                                    createZeros(builder, loc, indexType));
-  Value order =
-      createOrder(builder, loc, value,
-                  [&](OpBuilder &nested, Location loc, ArrayRef<Value> a,
-                      ArrayRef<Value> b) {
-                    return isLargest
-                               ? isLarger(nested, loc, a[0], b[0], isUnsigned)
-                               : isLarger(nested, loc, b[0], a[0], isUnsigned);
-                  });
-  order = createSlice(builder, loc, order, zeros, shape, ones);
+  // Large elements come first, those of floating point in their total order,
+  // unlike in a sort.
+  unsigned width = type.getElementTypeBitWidth();
+  Value keys = createElementwise(
+      builder, loc, value, type.clone(builder.getIntegerType(width)),
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        return createKey(nested, loc, args[0],
+                         {isUnsigned, isLargest, /*isTotal=*/true});
+      });
+  Value order = OrderOp::create(builder, loc, indexType, keys, rank - 1);
   return std::pair(createReadInOrder(builder, loc, value, order), order);
 }
 

@@ -135,6 +135,40 @@ Value ScatterOp::combine(OpBuilder &builder, Value element, Value update) {
 }
 
 //===----------------------------------------------------------------------===//
+// OrderOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult OrderOp::verify() {
+  if (getKeys().empty())
+    return emitOpError("has no keys, expected one or more");
+  auto first = cast<RankedTensorType>(getKeys().front().getType());
+  int64_t dim = getDimension();
+  if (dim >= first.getRank())
+    return emitOpError("has dimension ")
+           << dim << ", expected less than the rank " << first.getRank();
+  for (Value key : getKeys()) {
+    auto type = cast<RankedTensorType>(key.getType());
+    if (type.getShape() != first.getShape())
+      return emitOpError("has a key of type ")
+             << type << ", expected the shape of " << first;
+    if (type.getElementTypeBitWidth() > 64)
+      return emitOpError("has a key of type ")
+             << type << ", expected integers of at most 64 bits";
+  }
+  RankedTensorType order = getOrder().getType();
+  SmallVector<int64_t> shape(first.getShape());
+  if (order.getRank() == first.getRank() &&
+      (ShapedType::isDynamic(shape[dim]) ||
+       (order.getDimSize(dim) >= 0 && order.getDimSize(dim) < shape[dim])))
+    shape[dim] = order.getDimSize(dim);
+  if (order.getShape() != ArrayRef(shape))
+    return emitOpError("has a result of type ")
+           << order << ", expected the shape of " << first
+           << ", or less along dimension " << dim;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // ConvOp
 //===----------------------------------------------------------------------===//
 

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..mlir import Body, Value, affine_map, identity
+from ..sorting import order, sort_keys, take_in_order
 from .elementwise import Scalars, convert, working
 from .rules import rule
-from .types import element_of, is_float
+from .types import element_of, is_float, is_unsigned
 
 
 def lowest(dtype):
@@ -170,91 +171,20 @@ _cumulative("cummin", highest, COMBINE["min"])
 _cumulative("cumlogsumexp", lambda t: -math.inf, _log_sum)
 
 
-LONGEST_SORT = 8192
-
-
-def _in_total_order(b, x, dtype):
-    """An integer in the order of floating-point numbers: -nan, -inf, ..., -0, 0, ..., inf, nan."""
-    element = element_of(dtype)
-    word, width = "i%s" % element.lstrip("bf"), int(element.lstrip("bf"))
-    bits = b.cast("arith.bitcast", x, element, word)
-    digits = b.binary("arith.shrsi", bits, b.constant(width - 1, word), word)
-    digits = b.binary("arith.andi", digits, b.constant((1 << width - 1) - 1, word), word)
-    return b.binary("arith.xori", bits, digits, word), np.dtype("int%d" % width)
-
-
-def places_of(l, keys, dtypes, dim, descending=False, is_total=False):
-    """For each element the number of those that come before it; equal ones keep their order, a nan is the greatest. In
-    a total order, zeros and nans of both signs differ."""
-    f, rank = l.function, keys[0].rank
-    length = keys[0].shape[dim]
-    if length > LONGEST_SORT:
-        l.refuse("a sort of %d elements is not supported, expected at most %d" % (length, LONGEST_SORT))
-    own, other = identity(rank), identity(rank)
-    other[dim] = "d%d" % rank
-
-    def body(b, *names):
-        mine, others, acc = names[:len(keys)], names[len(keys):-1], names[-1]
-        ahead, equal = b.constant(0, "i1"), b.constant(1, "i1")
-        for x, y, dtype in zip(mine, others, dtypes):
-            if is_total and is_float(dtype):
-                x, _ = _in_total_order(b, x, dtype)
-                y, dtype = _in_total_order(b, y, dtype)
-            s = Scalars(b, dtype)
-            first = s.compare("gt" if descending else "lt", y, x)
-            same = s.compare("eq", x, y)
-            if s.floats:
-                nan_x, nan_y = (b.compare("uno", n, n, s.element) for n in (x, y))
-                lead, follow = (nan_y, nan_x) if descending else (nan_x, nan_y)
-                only = b.binary("arith.andi", lead, b.binary("arith.xori", follow, b.constant(1, "i1"), "i1"), "i1")
-                first = b.binary("arith.ori", first, only, "i1")
-                same = b.binary("arith.ori", same, b.binary("arith.andi", nan_x, nan_y, "i1"), "i1")
-            ahead = b.binary("arith.ori", ahead, b.binary("arith.andi", equal, first, "i1"), "i1")
-            equal = b.binary("arith.andi", equal, same, "i1")
-        earlier = b.op("arith.cmpi slt, %s, %s : index" % (b.index(rank), b.index(dim)))
-        ahead = b.binary("arith.ori", ahead, b.binary("arith.andi", equal, earlier, "i1"), "i1")
-        return b.binary("arith.addi", acc, b.cast("arith.extui", ahead, "i1", "i64"), "i64")
-
-    shape = keys[0].shape
-    return f.generic([(k, own) for k in keys] + [(k, other) for k in keys], shape, "i64", body, loops=rank + 1,
-                     reductions={rank}, out_map=own, init=f.constant(0, shape, "i64"))
-
-
-def order_of(l, places, dim):
-    """The inverse of places: which element comes at each of them."""
-    f = l.function
-
-    def put(b, points, names):
-        index = list(points)
-        index[dim] = b.to_index(names[0], "i64")
-        return index, b.cast("arith.index_cast", points[dim], "index", "i64")
-
-    return f.scatter([(places, identity(places.rank))], places.shape, f.constant(0, places.shape, "i64"), put)
-
-
-def take_along(l, value, order, dim):
-    def body(b, place):
-        index = [b.index(i) for i in range(value.rank)]
-        index[dim] = b.to_index(place, "i64")
-        return b.extract(value, index)
-
-    return l.function.generic([(order, identity(order.rank))], order.shape, value.element, body)
-
-
 @rule("sort")
 def _sort(l, *operands, dimension, num_keys, is_stable):
-    dtypes = [l.aval(i)[1] for i in range(num_keys)]
-    order = order_of(l, places_of(l, operands[:num_keys], dtypes, dimension), dimension)
-    return [take_along(l, operand, order, dimension) for operand in operands]
+    f, keys = l.function, []
+    for number, operand in enumerate(operands[:num_keys]):
+        keys += sort_keys(f, operand, is_unsigned(l.aval(number)[1]))
+    places = order(f, keys, dimension, operands[0].shape[dimension])
+    return [take_in_order(f, operand, places, dimension) for operand in operands]
 
 
 def _first(l, a, k, dim, largest, is_total):
     """The largest or least elements and their places, the first one first."""
-    order = order_of(l, places_of(l, [a], [l.aval()[1]], dim, largest, is_total), dim)
-    shape = list(a.shape)
-    shape[dim] = k
-    order = l.function.slice(order, [0] * a.rank, shape, [1] * a.rank)
-    return [take_along(l, a, order, dim), change(l, order, np.dtype("int64"), l.result(1)[1])]
+    f, dtype = l.function, l.aval()[1]
+    places = order(f, sort_keys(f, a, is_unsigned(dtype), largest, is_total), dim, k)
+    return [take_in_order(f, a, places, dim), change(l, places, np.dtype("int64"), l.result(1)[1])]
 
 
 @rule("top_k")

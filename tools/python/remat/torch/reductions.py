@@ -8,6 +8,7 @@ import math
 import torch
 
 from ..mlir import Body, Value, affine_map, identity
+from ..sorting import order, sort_keys, take_in_order
 from .pointwise import Scalars, lower_pointwise
 from .rules import rule
 from .shapes import wrap
@@ -233,55 +234,13 @@ def _logcumsumexp(l, node, a, dim):
     return _scan(l, a, dim, -math.inf, combine)
 
 
-# Sorts. The place of an element is the number of those before it, so the work is the square of the length.
-
-LONGEST_SORT = 8192
-
+# Sorts
 
 def _sort(l, a, dim, descending, count):
-    value, dtype = l.value(a), l.dtype(a)
-    f, rank = l.function, value.rank
-    length = value.shape[dim]
-    if length > LONGEST_SORT:
-        l.refuse("a sort of %d elements is not supported, expected at most %d" % (length, LONGEST_SORT))
-    loops = rank + 1
-    own, other = identity(rank), identity(rank)
-    other[dim] = "d%d" % rank
-
-    def before(b, x, y, acc):
-        """Counts `y` if it comes before `x`; equal elements keep their order, and a nan is the greatest."""
-        s = Scalars(b, dtype)
-        ahead, equal = s.compare("gt" if descending else "lt", y, x), s.compare("eq", x, y)
-        if is_float(dtype):
-            nan_x, nan_y = s.is_nan(x), s.is_nan(y)
-            true = b.constant(1, "i1")
-            first, second = (nan_y, nan_x) if descending else (nan_x, nan_y)
-            only = b.binary("arith.andi", first, b.binary("arith.xori", second, true, "i1"), "i1")
-            ahead = b.binary("arith.ori", ahead, only, "i1")
-            equal = b.binary("arith.ori", equal, b.binary("arith.andi", nan_x, nan_y, "i1"), "i1")
-        earlier = b.op("arith.cmpi slt, %s, %s : index" % (b.index(rank), b.index(dim)))
-        ahead = b.binary("arith.ori", ahead, b.binary("arith.andi", equal, earlier, "i1"), "i1")
-        return b.binary("arith.addi", acc, convert(b, ahead, torch.bool, torch.int64), "i64")
-
-    places = f.generic([(value, own), (value, other)], value.shape, "i64", before, loops=loops, reductions={rank},
-                       out_map=own, init=f.constant(0, value.shape, "i64"))
-
-    def put(b, points, names):
-        index = list(points)
-        index[dim] = b.to_index(names[0], "i64")
-        return index, b.cast("arith.index_cast", points[dim], "index", "i64")
-
-    order = f.scatter([(places, identity(rank))], value.shape, f.constant(0, value.shape, "i64"), put)
-    shape = list(value.shape)
-    shape[dim] = count
-    order = f.slice(order, [0] * rank, shape, [1] * rank)
-
-    def take(b, place):
-        index = [b.index(i) for i in range(rank)]
-        index[dim] = b.to_index(place, "i64")
-        return b.extract(value, index)
-
-    return [f.generic([(order, identity(rank))], shape, value.element, take), order]
+    value = l.value(a)
+    keys = sort_keys(l.function, value, not l.dtype(a).is_signed, descending)
+    places = order(l.function, keys, dim, count)
+    return [take_in_order(l.function, value, places, dim), places]
 
 
 @rule("sort")

@@ -112,6 +112,35 @@ def Remat_ScatterOp : Remat_Op<"scatter", [
   }];
 }
 
+def Remat_OrderOp : Remat_Op<"order", [Pure]> {
+  let summary = "the order of elements by integer keys";
+  let description = [{
+    The numbers, from 0 on, that the elements along `dimension` have, in
+    ascending order of their keys. Keys are compared as signed integers, later
+    ones where all earlier ones are equal; elements of equal keys keep the order
+    that they have. All keys have one shape. The result has it, too, or fewer
+    elements along the dimension, which are the first ones of the order.
+
+    What is to be sorted is then read in this order, from where its derivatives
+    come. Numbers of floating point have keys: their bits, of which all but the
+    sign are inverted if it is set.
+
+    `remat-import-orders` makes structured operations of it.
+
+    ```mlir
+    // The two least of each row.
+    %order = remat.order %keys along 1 : tensor<8x100xi32> -> tensor<8x2xi64>
+    ```
+  }];
+  let arguments = (ins Variadic<RankedTensorOf<[AnySignlessInteger]>>:$keys,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$dimension);
+  let results = (outs RankedTensorOf<[I64]>:$order);
+  let assemblyFormat = [{
+    $keys `along` $dimension attr-dict `:` type($keys) `->` type($order)
+  }];
+  let hasVerifier = 1;
+}
+
 def Remat_RandomOp : Remat_Op<"random", [Pure]> {
   let summary = "random numbers, a function of key and offset";
   let description = [{
