@@ -124,6 +124,16 @@ static SmallVector<tensor::ExtractOp> findPicks(linalg::GenericOp op) {
   return picks;
 }
 
+/// Whether code for `op` at each of `picks` is little, or its only one. Chains
+/// of operations that each read several elements of the one before, such as the
+/// merges of a sort, would be written out many times.
+static bool isLittleCode(linalg::GenericOp op,
+                         ArrayRef<tensor::ExtractOp> picks) {
+  return picks.size() <= 1 ||
+         picks.size() * op.getBody()->getOperations().size() <=
+             PickTuning::mostWritten;
+}
+
 /// Computes the element that `extract` reads in its place.
 static void inlineBody(linalg::GenericOp op, ArrayRef<unsigned> loops,
                        tensor::ExtractOp extract) {
@@ -218,6 +228,8 @@ struct FuseGathers : public remat::impl::SinkIntoGathersPassBase<FuseGathers> {
       if (!loops)
         continue;
       SmallVector<tensor::ExtractOp> picks = findPicks(op);
+      if (!isLittleCode(op, picks))
+        continue;
       for (tensor::ExtractOp pick : picks)
         inlineBody(op, *loops, pick);
       numFused += !picks.empty();

@@ -58,12 +58,14 @@ struct TransposeTuning {
   static constexpr uint64_t minProducts = 1 << 16;
 };
 
-/// `remat-pick-early`.
+/// `remat-pick-early` and `remat-sink-into-gathers`.
 struct PickTuning {
   /// Smaller tensors may wait: one more task costs more than it saves.
   static constexpr int64_t minElements = 16384;
   /// What is picked is no more than one in so many elements.
   static constexpr int64_t leastPart = 64;
+  /// The most operations that are written for what is picked at several places.
+  static constexpr size_t mostWritten = 2000;
 };
 
 /// `remat-fuse-readers`.

@@ -39,7 +39,8 @@ class OrderExpander {
 public:
   OrderExpander(OrderOp op, OpBuilder::Listener &listener)
       : builder(op, &listener), loc(op.getLoc()), op(op),
-        shape(cast<RankedTensorType>(op.getKeys().front().getType()).getShape()),
+        shape(
+            cast<RankedTensorType>(op.getKeys().front().getType()).getShape()),
         count(op.getOrder().getType().getDimSize(op.getDimension())) {
     std::swap(shape[op.getDimension()], shape.back());
   }
@@ -137,8 +138,8 @@ Value OrderExpander::pack(Value digits, int64_t size) {
         Value own = linalg::IndexOp::create(nested, loc, shape.size() - 1);
         own = arith::IndexCastOp::create(nested, loc, nested.getI64Type(), own);
         return binary<arith::OrIOp>(
-            nested,
-            binary<arith::ShLIOp>(nested, args[0], number(nested, 32)), own);
+            nested, binary<arith::ShLIOp>(nested, args[0], number(nested, 32)),
+            own);
       });
 }
 
@@ -148,8 +149,8 @@ Value OrderExpander::sortRuns(Value packed) {
   auto type = cast<RankedTensorType>(packed.getType());
   int64_t rank = type.getRank(), run = type.getShape().back();
   MLIRContext *context = builder.getContext();
-  AffineMap own = AffineMap::getMultiDimIdentityMap(rank + 1, context)
-                      .getMajorSubMap(rank);
+  AffineMap own =
+      AffineMap::getMultiDimIdentityMap(rank + 1, context).getMajorSubMap(rank);
   SmallVector<AffineExpr> exprs(own.getResults());
   exprs.back() = builder.getAffineDimExpr(rank);
   AffineMap other = AffineMap::get(rank + 1, 0, exprs, context);
@@ -160,8 +161,8 @@ Value OrderExpander::sortRuns(Value packed) {
           [&](OpBuilder &nested, Location, ValueRange args) {
             Value isLess =
                 compare(nested, arith::CmpIPredicate::slt, args[1], args[0]);
-            Value one = arith::ExtUIOp::create(nested, loc, type.getElementType(),
-                                               isLess);
+            Value one = arith::ExtUIOp::create(nested, loc,
+                                               type.getElementType(), isLess);
             linalg::YieldOp::create(
                 nested, loc, binary<arith::AddIOp>(nested, args[2], one));
           })
@@ -210,12 +211,12 @@ Value OrderExpander::merge(Value runs) {
     Value second = binary<arith::AddIOp>(nested, first, constant(1));
     Value available = constant(run);
     if (numRuns % 2 != 0) {
-      Value isThere = compare(nested, arith::CmpIPredicate::ult, second,
-                              constant(numRuns));
+      Value isThere =
+          compare(nested, arith::CmpIPredicate::ult, second, constant(numRuns));
       available =
           arith::SelectOp::create(nested, loc, isThere, available, zero);
-      second = arith::MinUIOp::create(nested, loc, second,
-                                      constant(numRuns - 1));
+      second =
+          arith::MinUIOp::create(nested, loc, second, constant(numRuns - 1));
     }
     auto read = [&](Value which, Value element) -> Value {
       at[rank - 2] = which;
@@ -245,8 +246,7 @@ Value OrderExpander::merge(Value runs) {
     Value most = number(nested, INT64_MAX);
     auto readOr = [&](Value which, Value element, Value end) -> Value {
       return arith::SelectOp::create(
-          nested, loc,
-          compare(nested, arith::CmpIPredicate::ult, element, end),
+          nested, loc, compare(nested, arith::CmpIPredicate::ult, element, end),
           read(which, element), most);
     };
     return arith::MinSIOp::create(nested, loc,
@@ -267,8 +267,8 @@ Value OrderExpander::sort(Value digits, int64_t first) {
       ones(shape.size() + 1, 1);
   sizes.back() = numRuns;
   sizes.push_back(run);
-  Value runs = sortRuns(
-      createReshape(builder, loc, pack(digits, numRuns * run), sizes));
+  Value runs =
+      sortRuns(createReshape(builder, loc, pack(digits, numRuns * run), sizes));
   if (count < run) {
     sizes.back() = count;
     runs = createSlice(builder, loc, runs, none, sizes, ones);
@@ -311,7 +311,8 @@ struct ImportOrders : public remat::impl::ImportOrdersPassBase<ImportOrders> {
     for (OrderOp op : collectOps<OrderOp>(getOperation())) {
       auto type = cast<RankedTensorType>(op.getKeys().front().getType());
       if (!type.hasStaticShape() || !op.getOrder().getType().hasStaticShape()) {
-        op.emitOpError("has keys of type ") << type << ", expected static shapes";
+        op.emitOpError("has keys of type ")
+            << type << ", expected static shapes";
         return signalPassFailure();
       }
       if (type.getDimSize(op.getDimension()) > INT32_MAX) {

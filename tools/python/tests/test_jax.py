@@ -359,6 +359,7 @@ class GradientTest(unittest.TestCase):
             x = jnp.asarray(generator.integers(-40, 40, (2, length)), jnp.float32)
             for function in (lambda x: (jnp.sort(x), jnp.argsort(x), jnp.argsort(-x, descending=True)),
                              lambda x: [jax.lax.top_k(x, min(k, length)) for k in (1, 3, 100)],
+                             lambda x: (jnp.median(x, 1), jnp.quantile(x, 0.75, axis=1, method="higher")),
                              lambda x: jax.lax.sort((x[0] // 7, x[1], jnp.arange(length)), num_keys=2)):
                 found = rj.compile(function, differentiate=False)(x)
                 for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(jax.jit(function)(x))):

@@ -107,11 +107,10 @@ bool RegionMatcher::isMirrored(Value first, Value second) {
          a->getNumOperands() == b->getNumOperands() &&
          cast<OpResult>(first).getResultNumber() ==
              cast<OpResult>(second).getResultNumber() &&
-         llvm::all_of(llvm::zip(a->getOperands(), b->getOperands()),
-                      [&](auto operands) {
-                        return isMirrored(std::get<0>(operands),
-                                          std::get<1>(operands));
-                      });
+         llvm::all_of(
+             llvm::zip(a->getOperands(), b->getOperands()), [&](auto operands) {
+               return isMirrored(std::get<0>(operands), std::get<1>(operands));
+             });
 }
 
 Operation *RegionMatcher::getCompare(Value condition) {
@@ -148,8 +147,7 @@ bool RegionMatcher::isEquality(Value condition, const RegionKey &key) {
   Operation *compare = getCompare(condition);
   if (!compare || getEnum(compare, "comparison_direction") != "EQ" ||
       (isa<FloatType>(getElementTypeOrSelf(key.compared)) &&
-       (getEnum(compare, "compare_type") == "TOTALORDER") !=
-           key.order.isTotal))
+       (getEnum(compare, "compare_type") == "TOTALORDER") != key.order.isTotal))
     return false;
   return compare->getOperand(0) == key.compared &&
          isMirrored(compare->getOperand(0), compare->getOperand(1));
@@ -188,8 +186,7 @@ foreign::createRegionKeys(Operation *sort, Lowering &lowering,
                           ArrayRef<Value> inputs) {
   Region &region = sort->getRegion(0);
   SmallVector<Value> values;
-  if (!region.hasOneBlock() ||
-      region.getNumArguments() != 2 * inputs.size() ||
+  if (!region.hasOneBlock() || region.getNumArguments() != 2 * inputs.size() ||
       region.front().back().getNumOperands() != 1)
     return values;
   OpOperand &yielded = region.front().back().getOpOperand(0);

@@ -373,9 +373,8 @@ static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
     return failure();
   if (!integers->empty()) {
     auto shape = cast<RankedTensorType>(inputs[0].getType());
-    return readAll(OrderOp::create(builder, loc,
-                                   shape.clone(builder.getI64Type()),
-                                   *integers, rank - 1));
+    return readAll(OrderOp::create(
+        builder, loc, shape.clone(builder.getI64Type()), *integers, rank - 1));
   }
   // Operands that are not compared are no keys.
   Block &region = op->getRegion(0).front();

@@ -173,7 +173,7 @@ llvm::Error GraphPlanner::prepare() {
 
 int64_t GraphPlanner::getSaveAllBytes() const {
   return graphProblem.hasSeveralCalls ? std::max(saveAllPeak, saveAllArena)
-                                        : saveAllPeak;
+                                      : saveAllPeak;
 }
 
 llvm::Expected<GraphPlan> GraphPlanner::evaluate(planning::Plan plan,

@@ -296,9 +296,8 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
         ("argument " + Twine(argument.getArgNumber())).str());
     values.push_back(argument);
   }
-  hasSeveralCalls = llvm::any_of(graph.getOps<TaskOp>(), [](TaskOp task) {
-    return task.getPhase() > 0;
-  });
+  hasSeveralCalls = llvm::any_of(
+      graph.getOps<TaskOp>(), [](TaskOp task) { return task.getPhase() > 0; });
   std::set<int64_t> repeated;
   for (auto task : graph.getOps<TaskOp>())
     if (task.isClone())
