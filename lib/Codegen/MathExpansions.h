@@ -15,9 +15,13 @@ namespace remat::codegen {
 /// all arguments.
 void populateTrigonometricExpansionPatterns(mlir::RewritePatternSet &patterns);
 
-/// erf of f32 scalars with a relative error of 3.2e-7, before upstream's
-/// pattern, which takes more instructions.
+/// exp, exp2 and erf of f32 scalars, the latter with a relative error
+/// of 3.2e-7, before upstream's patterns, which take more instructions.
 void populateExponentialExpansionPatterns(mlir::RewritePatternSet &patterns);
+
+/// sinh, cosh, asinh, acosh and atanh of f32 scalars by exponentials and
+/// logarithms.
+void populateHyperbolicExpansionPatterns(mlir::RewritePatternSet &patterns);
 
 /// log1p and expm1 of f64 scalars by log and exp, with all digits for small
 /// arguments.

@@ -132,6 +132,7 @@ expandFunctions(Operation *module,
   patterns.add(lowerCopyNumber);
   codegen::populateTrigonometricExpansionPatterns(patterns);
   codegen::populateExponentialExpansionPatterns(patterns);
+  codegen::populateHyperbolicExpansionPatterns(patterns);
   codegen::populateSmallArgumentExpansionPatterns(patterns);
   populateMathF32ExpansionPatterns(patterns, hasPolynomial);
   populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);

@@ -23,6 +23,10 @@ struct LibraryTuning {
   /// Contractions of at most so many operations are over before a library call
   /// has begun: 16 x 16 x 16.
   static constexpr int64_t maxTinyFlops = 2 * 16 * 16 * 16;
+  /// Of batches of products, those with at most so many rows, columns and
+  /// terms are no library calls, nor those of such a row, a vector of f32, and
+  /// no more rows and terms.
+  static constexpr int64_t tinyProduct = 5, tinyRow = 8;
 };
 
 /// What scalar operations cost, in additions.

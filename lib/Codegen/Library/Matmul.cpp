@@ -32,6 +32,16 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
 
+/// Whether loops take less time for the products of a batch than a library,
+/// which looks at each on its own.
+static bool areTiny(const remat_matmul &matmul) {
+  int64_t batch = matmul.batch[0] * matmul.batch[1] * matmul.batch[2];
+  int64_t largest = std::max({matmul.m, matmul.n, matmul.k});
+  return batch > 1 && (largest <= LibraryTuning::tinyProduct ||
+                       (matmul.n == LibraryTuning::tinyRow &&
+                        largest <= LibraryTuning::tinyRow));
+}
+
 namespace {
 
 class MatmulCall : public LibraryCall {
@@ -74,7 +84,7 @@ public:
   bool isBetterGenerated() const override {
     if (matmul.epilogue != 0)
       return false;
-    if (countFlops() <= LibraryTuning::maxTinyFlops)
+    if (countFlops() <= LibraryTuning::maxTinyFlops || areTiny(matmul))
       return true;
     return matmul.m == 1 || matmul.n == 1 || (matmul.k == 1 && !isAdded);
   }

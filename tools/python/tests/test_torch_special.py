@@ -59,6 +59,28 @@ class SpecialTest(unittest.TestCase):
             torch.testing.assert_close(torch.view_as_real(found), torch.view_as_real(expected), rtol=tolerance,
                                        atol=0.0)
 
+    def test_hyperbolic_functions(self):
+        """To about three units in the last place, over all sizes."""
+        sizes = torch.cat([torch.logspace(-30, 18, 4001), torch.linspace(0, 89.41, 4001), torch.linspace(0, 1.1, 4001),
+                           torch.tensor([float("inf"), float("nan"), 1.0, 0.0])])
+        x = torch.cat([sizes, -sizes])
+        functions = torch.sinh, torch.cosh, torch.asinh, torch.acosh, torch.atanh
+        compiled = torch.compile(lambda x: [f(x) for f in functions], backend="remat", fullgraph=True)
+        for name, found in zip(functions, compiled(x)):
+            expected = name(x.double())
+            overflows = expected.abs() > torch.finfo(torch.float32).max
+            expected = torch.where(overflows, expected * float("inf"), expected)
+            torch.testing.assert_close(found.double(), expected, rtol=4e-7, atol=0, equal_nan=True, msg=str(name))
+            self.assertTrue(torch.equal(found[x == 0].signbit(), expected[x == 0].signbit()))
+
+    def test_powers_of_two(self):
+        x = torch.cat([torch.linspace(-125.9, 127.99, 20001), torch.arange(-126.0, 128), torch.logspace(-30, 0, 101),
+                       torch.tensor([inf, -inf, nan, 128.0, 200.0, 1e30, -128.0, -1e30])])
+        found = torch.compile(torch.exp2, backend="remat", fullgraph=True)(x)
+        expected = torch.exp2(x.double())
+        expected = torch.where(expected > torch.finfo(torch.float32).max, inf, expected)
+        torch.testing.assert_close(found.double(), expected, rtol=2e-7, atol=2e-38, equal_nan=True)
+
     def test_logarithms_of_exponentials(self):
         """The imaginary part wraps, and sums are rounded: upstream's folds would leave both out."""
         z = torch.tensor([1 + 8j, -2 - 7.5j, 0.5 + 3j, 4j, -700 - 4j], dtype=torch.complex128)

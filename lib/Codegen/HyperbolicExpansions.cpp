@@ -1,0 +1,132 @@
+//===- HyperbolicExpansions.cpp - hyperbolic functions of f32 -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// By exponentials and logarithms, which vectors have, in the place of calls of
+// the C library for each element. With a = |x| and h = exp(a) / 2,
+//
+//     cosh(x) = h + 1 / (4 h)            sinh(x) = +-(h - 1 / (4 h))
+//     asinh(x) = +-log1p(a + a^2 / (1 + sqrt(a^2 + 1)))
+//     acosh(x) = log1p(t + sqrt(t) sqrt(t + 2)) with t = x - 1
+//     atanh(x) = +-log1p(2 a / (1 - a)) / 2
+//
+// sinh is its Taylor polynomial for a < 1, where the difference loses digits.
+// What overflows in between is done without: h from exp(a / 2), and for large
+// a, asinh and acosh are log(2 a).
+//
+//===----------------------------------------------------------------------===//
+
+#include "MathExpansions.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+/// Emits f32 scalars.
+class Emitter {
+public:
+  Emitter(OpBuilder &builder, Location loc) : b(loc, builder) {}
+
+  Value cosh(Value x) {
+    Value h = halfExp(size(x));
+    return add(h, div(number(0.25f), h));
+  }
+  Value sinh(Value x);
+  Value asinh(Value x);
+  Value acosh(Value x);
+  Value atanh(Value x);
+
+private:
+  Value number(float number) {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(number));
+  }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
+  Value size(Value x) { return math::AbsFOp::create(b, x); }
+  Value sqrt(Value x) { return math::SqrtOp::create(b, x); }
+  Value isMore(Value x, float limit) {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x,
+                                 number(limit));
+  }
+  Value select(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(b, condition, x, y);
+  }
+  Value withSign(Value x, Value sign) {
+    return math::CopySignOp::create(b, x, sign);
+  }
+  Value halfExp(Value a);
+  Value logOrLog1p(Value large, Value small);
+
+  ImplicitLocOpBuilder b;
+};
+} // namespace
+
+/// exp(a) / 2, which is infinite only where that is.
+Value Emitter::halfExp(Value a) {
+  Value isLarge = isMore(a, 88);
+  Value root =
+      math::ExpOp::create(b, mul(a, select(isLarge, number(0.5f), number(1))));
+  return mul(mul(root, number(0.5f)), select(isLarge, root, number(1)));
+}
+
+Value Emitter::sinh(Value x) {
+  Value a = size(x), h = halfExp(a);
+  Value large = withSign(sub(h, div(number(0.25f), h)), x);
+  Value square = mul(x, x), sum = number(1.0f / 362880);
+  for (float factorial : {5040.0f, 120.0f, 6.0f})
+    sum = math::FmaOp::create(b, sum, square, number(1 / factorial));
+  Value small = math::FmaOp::create(b, mul(sum, square), x, x);
+  // Also what is no number.
+  return select(isMore(a, 1), large, small);
+}
+
+/// log(2 large) where `large` is that, and else log1p(small).
+Value Emitter::logOrLog1p(Value large, Value small) {
+  Value isLarge = isMore(large, 1e9f);
+  Value log = math::Log1pOp::create(b, select(isLarge, large, small));
+  return add(log, select(isLarge, number(0.69314718f), number(0)));
+}
+
+Value Emitter::asinh(Value x) {
+  Value a = size(x), square = mul(a, a), one = number(1);
+  Value rest = div(square, add(one, sqrt(add(square, one))));
+  return withSign(logOrLog1p(a, add(a, rest)), x);
+}
+
+Value Emitter::acosh(Value x) {
+  Value t = sub(x, number(1));
+  // Two roots, since x < 1 has none.
+  Value root = mul(sqrt(t), sqrt(add(t, number(2))));
+  return logOrLog1p(x, add(t, root));
+}
+
+Value Emitter::atanh(Value x) {
+  Value a = size(x);
+  Value log = math::Log1pOp::create(b, div(add(a, a), sub(number(1), a)));
+  return withSign(mul(log, number(0.5f)), x);
+}
+
+template <typename Op, Value (Emitter::*Emit)(Value)>
+static LogicalResult expand(Op op, PatternRewriter &rewriter) {
+  if (!op.getType().isF32())
+    return failure();
+  Emitter emitter(rewriter, op.getLoc());
+  rewriter.replaceOp(op, (emitter.*Emit)(op.getOperand()));
+  return success();
+}
+
+void codegen::populateHyperbolicExpansionPatterns(RewritePatternSet &patterns) {
+  patterns.add(expand<math::CoshOp, &Emitter::cosh>);
+  patterns.add(expand<math::SinhOp, &Emitter::sinh>);
+  patterns.add(expand<math::AsinhOp, &Emitter::asinh>);
+  patterns.add(expand<math::AcoshOp, &Emitter::acosh>);
+  patterns.add(expand<math::AtanhOp, &Emitter::atanh>);
+}
