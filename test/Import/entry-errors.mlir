@@ -61,8 +61,39 @@ func.func @main(%x: tensor<*xf32>) {
 func.func private @elsewhere(tensor<4xf32>) -> tensor<4xf32>
 
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{could not be inlined}}
+  // expected-error @+1 {{could not be inlined: 'elsewhere' has no body}}
   %0 = call @elsewhere(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func private @even(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @odd(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+func.func private @odd(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @even(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{could not be inlined: 'even' calls itself, maybe through others; write the recursion as a loop}}
+  %0 = call @even(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func private @named(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %f = constant @named : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error @+1 {{could not be inlined: what it calls is a value, expected a function's name}}
+  %0 = call_indirect %f(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 

@@ -46,6 +46,44 @@ static LogicalResult checkType(Location loc, Type type) {
   return success();
 }
 
+/// The function and those that it names, as remat.vjp does, and these in turn.
+static SetVector<Operation *> findReachable(Operation *entry) {
+  SetVector<Operation *> reached;
+  reached.insert(entry);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    std::optional<SymbolTable::UseRange> uses =
+        SymbolTable::getSymbolUses(reached[i]);
+    if (!uses)
+      continue;
+    for (const SymbolTable::SymbolUse &use : *uses)
+      if (Operation *named = SymbolTable::lookupNearestSymbolFrom(
+              use.getUser(), use.getSymbolRef()))
+        reached.insert(named);
+  }
+  return reached;
+}
+
+/// Says why there is still a call: those that can be inlined were.
+static LogicalResult refuseCall(CallOpInterface call) {
+  InFlightDiagnostic error = call->emitOpError("could not be inlined");
+  auto name = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+  if (!name)
+    return error << ": what it calls is a value, expected a function's name";
+  auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+  if (!callee)
+    return error << ": " << name << " is no function";
+  if (callee.isExternal())
+    return error << ": '" << callee.getName() << "' has no body";
+  StringAttr symbol = callee.getNameAttr();
+  if (llvm::any_of(findReachable(callee), [&](Operation *reached) {
+        return !SymbolTable::symbolKnownUseEmpty(symbol, reached);
+      }))
+    return error << ": '" << callee.getName()
+                 << "' calls itself, maybe through others; write the recursion "
+                    "as a loop";
+  return error;
+}
+
 static LogicalResult checkFunction(func::FuncOp function) {
   if (function.isExternal())
     return function.emitOpError("'")
@@ -65,7 +103,7 @@ static LogicalResult checkFunction(func::FuncOp function) {
   }
   WalkResult result = function.walk([](Operation *op) {
     if (auto call = dyn_cast<CallOpInterface>(op)) {
-      op->emitOpError("could not be inlined");
+      (void)refuseCall(call);
       return WalkResult::interrupt();
     }
     // Whether shapes are static is seen once loops are unrolled.
@@ -79,27 +117,10 @@ static LogicalResult checkFunction(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
-/// The function and those that it names, as remat.vjp does, and these in turn.
-static SetVector<Operation *> findReachable(func::FuncOp entry) {
-  SetVector<Operation *> reached;
-  reached.insert(entry);
-  for (size_t i = 0; i < reached.size(); ++i) {
-    std::optional<SymbolTable::UseRange> uses =
-        SymbolTable::getSymbolUses(reached[i]);
-    if (!uses)
-      continue;
-    for (const SymbolTable::SymbolUse &use : *uses)
-      if (Operation *named = SymbolTable::lookupNearestSymbolFrom(
-              use.getUser(), use.getSymbolRef()))
-        reached.insert(named);
-  }
-  return reached;
-}
-
 /// What is differentiated has no calls either.
 static LogicalResult checkCalls(func::FuncOp function) {
   WalkResult result = function.walk([](CallOpInterface call) {
-    call->emitOpError("could not be inlined");
+    (void)refuseCall(call);
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

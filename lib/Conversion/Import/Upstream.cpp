@@ -79,6 +79,11 @@ struct ImportCalls : public remat::impl::ImportCallsPassBase<ImportCalls> {
             << maxInlined;
         return signalPassFailure();
       }
+    // A hint to optimizers, but there are no calls where tasks are planned.
+    module->walk([](Operation *op) {
+      if (isa<CallOpInterface, FunctionOpInterface>(op))
+        op->removeAttr("no_inline");
+    });
     // Inlining does not simplify: that would drop attributes that are tags.
     OpPassManager inliner(ModuleOp::getOperationName());
     inliner.addPass(createInlinerPass({}, [](OpPassManager &) {}));
