@@ -15,6 +15,7 @@
 
 #include "common/Driver.h"
 #include "common/Interrupts.h"
+#include "common/NumberParser.h"
 #include "common/OutputFlags.h"
 #include "common/ProgressFlag.h"
 #include "common/ProgressLine.h"
@@ -48,7 +49,7 @@ struct Options {
       "capacity", cl::cat(category), cl::value_desc("bytes"),
       cl::desc("An arena of so many bytes is small enough (default: look for "
                "the smallest)")};
-  cl::opt<double> effort{
+  tools::NumberFlag<double> effort{
       "effort", cl::init(usualEffort), cl::cat(category),
       cl::value_desc("factor"),
       cl::desc("How long to search at most: 1 is about a second (default: 1, "

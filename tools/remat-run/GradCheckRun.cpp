@@ -148,7 +148,8 @@ Error run::checkGradCheckFlags() {
   if (!(flags.eps > 0) || !std::isfinite(flags.eps))
     return makeError("--eps: expected a number above 0, got '" +
                      print(flags.eps) + "'");
-  for (cl::opt<double> *option : {&flags.atol, &flags.rtol, &flags.nondetTol})
+  for (tools::NumberFlag<double> *option :
+       {&flags.atol, &flags.rtol, &flags.nondetTol})
     if (!(*option >= 0) || !std::isfinite(*option))
       return makeError("--" + option->ArgStr +
                        ": expected a number, 0 or more, got '" +

@@ -11,6 +11,7 @@
 
 #include "common/ChoiceParser.h"
 #include "common/Driver.h"
+#include "common/NumberParser.h"
 #include "common/OutputFlags.h"
 #include "common/PlanFlags.h"
 #include "common/StepFlags.h"
@@ -53,8 +54,8 @@ struct Options {
   StepOptions step;
   /// The time limit of all plans together.
   tools::PlanTime planTime;
-  cl::opt<int> steps{"steps", cl::init(1), cl::cat(category),
-                     cl::desc("Steps to run")};
+  tools::NumberFlag<int> steps{"steps", cl::init(1), cl::cat(category),
+                               cl::desc("Steps to run")};
   cl::opt<std::string> benchmark{
       "benchmark", cl::ValueOptional, cl::cat(category),
       cl::value_desc("steps"),
@@ -87,22 +88,22 @@ struct Options {
                "vector-Jacobian product")};
   cl::opt<bool> gradgradcheck{"gradgradcheck", cl::cat(category),
                               cl::desc("Same as --gradcheck=2")};
-  cl::opt<double> eps{
+  tools::NumberFlag<double> eps{
       "eps", cl::init(1e-6), cl::cat(category),
       cl::desc("With --gradcheck, the step of a difference (default: 1e-6)")};
-  cl::opt<double> atol{
+  tools::NumberFlag<double> atol{
       "atol", cl::init(1e-5), cl::cat(category),
       cl::desc("With --gradcheck, what a derivative may differ by in any case "
                "(default: 1e-5)")};
-  cl::opt<double> rtol{
+  tools::NumberFlag<double> rtol{
       "rtol", cl::init(1e-3), cl::cat(category),
       cl::desc("With --gradcheck, what it may also differ by, relative to the "
                "difference (default: 1e-3)")};
-  cl::opt<double> nondetTol{
+  tools::NumberFlag<double> nondetTol{
       "nondet-tol", cl::init(0.0), cl::cat(category),
       cl::desc("With --gradcheck, what gradients may differ by when they are "
                "computed again (default: 0)")};
-  cl::opt<uint64_t> gradcheckSeed{
+  tools::NumberFlag<unsigned long long> gradcheckSeed{
       "gradcheck-seed", cl::init(0), cl::cat(category),
       cl::desc("With --gradcheck, the seed of arguments and directions")};
   cl::opt<bool> fast{
