@@ -38,11 +38,10 @@ public:
   /// Goes on for so much work, in visits of a range, and ends when an arena has
   /// `wanted` bytes or fewer. What all calls do together depends on their
   /// work and their `wanted` alone. Whether it has a smaller arena than
-  /// `knownBytes`; its addresses and its size are in the getters then.
+  /// `knownBytes`; its addresses are in `getOffsets` then.
   bool run(int64_t wanted, int64_t knownBytes, int64_t work);
 
   llvm::ArrayRef<int64_t> getOffsets() const { return bestOffsets; }
-  int64_t getTotalBytes() const { return bestBytes; }
 
 private:
   /// What ranges move by at most, in 1/64 of all ranges. A small step settles,

@@ -11,14 +11,6 @@ def size_of(shape):
     return math.prod(shape)
 
 
-def strides_of(shape):
-    strides, stride = [], 1
-    for extent in reversed(shape):
-        strides.insert(0, stride)
-        stride *= extent
-    return strides
-
-
 def points(shape):
     return itertools.product(*(range(extent) for extent in shape))
 

@@ -43,7 +43,7 @@ struct Choice {
 };
 
 int lastComputeType = 0;
-fakecuda::Epilogue lastPrepared, lastRun;
+fakecuda::Epilogue lastPrepared;
 
 enum : int { notSupported = 15, invalid = 7 };
 enum : uint32_t { plain = 1, relu = 2, bias = 4, gelu = 32, auxiliary = 128 };
@@ -220,7 +220,6 @@ void multiply(const Description &d, const void *alpha, const T *a,
 
 int fakecuda::getComputeType() { return lastComputeType; }
 fakecuda::Epilogue fakecuda::getPreparedEpilogue() { return lastPrepared; }
-fakecuda::Epilogue fakecuda::getRunEpilogue() { return lastRun; }
 
 fakecuda::LibraryState &fakecuda::getLibrary() {
   static LibraryState state;
@@ -344,7 +343,6 @@ int cublasLtMatmul(void *, void *description, const void *alpha, const void *a,
   size_t bytes = la.type == 0 ? sizeof(float) : sizeof(double);
   std::memcpy(&alpha64, alpha, bytes);
   std::memcpy(&beta64, beta, bytes);
-  lastRun = d.epilogue;
   std::vector<const void *> memory = {a, b, c};
   if (beta64 != 0)
     memory.push_back(before);

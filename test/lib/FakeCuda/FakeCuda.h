@@ -96,10 +96,8 @@ struct Epilogue {
   int64_t auxLeading = 0;
 };
 
-/// The epilogue of the matmul whose algorithm was asked for last, and that of
-/// the one that ran last.
+/// The epilogue of the matmul whose algorithm was asked for last.
 Epilogue getPreparedEpilogue();
-Epilogue getRunEpilogue();
 
 /// The version that the stand-in for libcudnn has.
 void setCudnnVersion(size_t version);
