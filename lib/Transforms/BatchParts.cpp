@@ -120,7 +120,7 @@ LogicalResult BatchParts::findBatch(const DenseSet<int64_t> &differentiated) {
   if (batch.empty())
     return function.emitOpError(
         "has no argument to split into parts: expected one with a first "
-        "dimension by which nothing is differentiated");
+        "dimension that the function is not differentiated with respect to");
   rows = *getRows(batch.front());
   return success();
 }

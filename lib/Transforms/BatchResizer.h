@@ -31,7 +31,7 @@ using BatchDims = llvm::SmallVector<std::optional<int64_t>>;
 /// Gives the batch of a function another size, in the function itself.
 class BatchResizer {
 public:
-  /// Everything of floating point is differentiated by if `wrt` is empty.
+  /// Every argument of floating point has a gradient if `wrt` is empty.
   BatchResizer(mlir::func::FuncOp function, int64_t size,
                llvm::ArrayRef<int64_t> wrt)
       : function(function), newSize(size), wrt(wrt) {}

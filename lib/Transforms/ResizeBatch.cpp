@@ -35,17 +35,16 @@ bool BatchResizer::isDifferentiated(int64_t argument) {
                      : llvm::is_contained(wrt, argument);
 }
 
-/// Vectors of floats that nothing is differentiated by are rather statistics,
-/// which have the size of channels.
+/// Vectors of floats without a gradient are rather statistics, which have the
+/// size of channels.
 bool BatchResizer::mayBeData(int64_t argument) {
   auto type = cast<RankedTensorType>(function.getArgumentTypes()[argument]);
   return !isDifferentiated(argument) && !getDonatedResult(function, argument) &&
          (type.getRank() > 1 || !isa<FloatType>(type.getElementType()));
 }
 
-/// Whether an argument that has the batch is data. If nobody says what is
-/// differentiated by, data of floats is differentiated, too: then it has the
-/// batch in front.
+/// Whether an argument that has the batch is data. If nobody says what has a
+/// gradient, data of floats has one, too: then it has the batch in front.
 bool BatchResizer::mayHaveBatch(BlockArgument argument) {
   unsigned number = argument.getArgNumber();
   if (!isDifferentiated(number) || llvm::is_contained(batch, number))
@@ -75,8 +74,9 @@ LogicalResult BatchResizer::findBatch(ArrayRef<int64_t> given) {
   }
   if (batch.empty())
     return function.emitOpError(
-        "has no batch: expected data, which nothing is differentiated by, with "
-        "a first dimension and either a second one or integers");
+        "has no batch: expected data, which the function is not differentiated "
+        "with respect to, with a first dimension and either a second one or "
+        "integers");
   size = *getRows(batch.front());
   for (int64_t number : batch)
     if (getRows(number) != size)
@@ -208,8 +208,9 @@ LogicalResult BatchResizer::run(ArrayRef<int64_t> given) {
       return function.emitOpError("argument #")
              << argument.getArgNumber() << ", a " << argument.getType()
              << ", has the size of the batch, " << size
-             << ", in one of its dimensions, but is differentiated by; "
-                "expected the batch in arguments #"
+             << ", in one of its dimensions, but the function is "
+                "differentiated with respect to it; expected the batch in "
+                "arguments #"
              << llvm::interleaved(batch) << " and other data only";
   apply();
   return success();

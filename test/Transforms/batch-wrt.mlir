@@ -1,5 +1,5 @@
 // Passes that look for the batch refuse numbers of arguments that there are not,
-// or by which nothing is differentiated.
+// or that have no gradient.
 // RUN: not remat-opt %s --remat-layer-microbatches="parts=2 wrt=3" 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not remat-opt %s --remat-split-batch="parts=2 wrt=3" 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not remat-opt %s --remat-split-batch="parts=2 wrt=9223372036854775807" 2>&1 | FileCheck %s --check-prefix=MANY

@@ -1,6 +1,6 @@
 // RUN: remat-opt %s --remat-microbatches=parts=4 -split-input-file -verify-diagnostics | FileCheck %s
 
-// The batch is in what nothing is differentiated by. Losses and gradients are
+// The batch is in arguments without gradients. Losses and gradients are
 // means, added up where they lie; running statistics are carried from part to
 // part, and what each part makes of its rows is joined.
 // CHECK-LABEL: func.func @main
@@ -28,7 +28,7 @@ func.func @main(%w: tensor<3xf32>, %x: tensor<2x3xf32>, %state: tensor<3xf32> {r
 
 // -----
 
-// expected-error @+1 {{has no argument to split into parts: expected one with a first dimension by which nothing is differentiated}}
+// expected-error @+1 {{has no argument to split into parts: expected one with a first dimension that the function is not differentiated with respect to}}
 func.func @main(%w: tensor<3xf32>, %n: tensor<f32>) -> (tensor<f32>, tensor<3xf32> {remat.gradient = 0 : i64}) {
   %g = math.sin %w : tensor<3xf32>
   return %n, %g : tensor<f32>, tensor<3xf32>

@@ -47,11 +47,11 @@ func.func @main(%x: tensor<2x4x8xf32>, %w: tensor<8x2xf32>)
 }
 
 // ZERO: cannot have a batch of 0, expected 1 or more
-// NONE: has no batch: expected data, which nothing is differentiated by
+// NONE: has no batch: expected data, which the function is not differentiated with respect to, with
 
 //--- weight.mlir
 // A table with a row for each member of the batch is no batch.
-// WEIGHT: argument #1, a 'tensor<2x8xf32>', has the size of the batch, 2, in one of its dimensions, but is differentiated by; expected the batch in arguments #0 and other data only
+// WEIGHT: argument #1, a 'tensor<2x8xf32>', has the size of the batch, 2, in one of its dimensions, but the function is differentiated with respect to it; expected the batch in arguments #0 and other data only
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<2x8xf32>) -> tensor<2x8xf32> {
   %y = arith.addf %x, %w : tensor<2x8xf32>
   return %y : tensor<2x8xf32>
@@ -193,7 +193,7 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8xf32>) -> tensor<4x8xf32> {
 }
 
 //--- unsaid.mlir
-// Nobody says what is differentiated by: floats that meet the batch have it, too.
+// Nobody says what has a gradient: floats that meet the batch have it, too.
 // UNSAID: func.func @main(%{{.*}}: tensor<6x8xf32>, %{{.*}}: tensor<8xf32>, %{{.*}}: tensor<6xi64>) -> tensor<6xf32>
 func.func @main(%x: tensor<2x8xf32>, %w: tensor<8xf32>, %labels: tensor<2xi64>)
     -> tensor<2xf32> {

@@ -268,8 +268,8 @@ static Error applyOptimizer(const Manifest &manifest, const StepFlags &flags,
   return Error::success();
 }
 
-/// Says what has rows of the batch in a function of which nobody will ask what
-/// it is differentiated by. State that it gives back is no part of the batch.
+/// Says what has rows of the batch in a function that will not be asked which
+/// arguments have gradients. State that it gives back is no part of the batch.
 static void findBatch(const Manifest &manifest, mlir::ModuleOp module,
                       StepOptions &options) {
   bool hasParts = options.splitBatch != 1 || options.microbatches > 1 ||

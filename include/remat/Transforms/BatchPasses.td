@@ -147,9 +147,9 @@ def MicrobatchesPass : Pass<"remat-microbatches", "::mlir::ModuleOp"> {
     results are those of all parts: one behind the other in the first dimension
     if that is the part of a batch, else in one dimension more.
 
-    The batch is in `arguments`, or by default in all arguments by which nothing
-    is differentiated, that give their buffer to no result, and that have the
-    same first dimension as the first of them.
+    The batch is in `arguments`, or by default in all arguments that the function
+    is not differentiated with respect to, that give their buffer to no result,
+    and that have the same first dimension as the first of them.
 
     A loop of layers in the function (`remat-fold-layers`) adds to the sums of a
     layer in the iteration that makes its gradients, so that the gradients of all
@@ -180,14 +180,14 @@ def ResizeBatchPass : Pass<"remat-resize-batch", "::mlir::ModuleOp"> {
     planning, not for running.
 
     The batch is in `arguments`, or by default in all data that have the same
-    first dimension as the first of them: arguments by which nothing is
-    differentiated, that give their buffer to no result, and that are no vectors
-    of floating point, as statistics are. Other data have it where they meet
-    what has it. Differentiated are the arguments of `wrt`, or if there are none
-    all of floating point.
+    first dimension as the first of them: arguments without gradients
+    that give their buffer to no result, and that are no vectors of floating
+    point, as statistics are. Other data have it where they meet
+    what has it. The arguments of `wrt` have gradients, or if there are none, all
+    of floating point.
 
-    An operation in which the batch cannot be followed, and an argument that is
-    differentiated by and would change with the batch, are errors.
+    An operation in which the batch cannot be followed, and an argument that
+    has a gradient and would change with the batch, are errors.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -198,7 +198,7 @@ def ResizeBatchPass : Pass<"remat-resize-batch", "::mlir::ModuleOp"> {
     ListOption<"arguments", "arguments", "int64_t",
                "Numbers of the arguments that have the batch">,
     ListOption<"wrt", "wrt", "int64_t",
-               "Numbers of the arguments that are differentiated by">
+               "Numbers of the arguments that have gradients">
   ];
 }
 

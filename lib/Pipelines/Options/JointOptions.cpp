@@ -123,8 +123,8 @@ void options::addJointOptions(TableBuilder &table) {
   table
       .add(
           "optimizer", JointStage, MEMBER(optimizer), OptimizerSyntax(),
-          "Update what is differentiated by its gradient, in place, and return "
-          "it instead: 'adamw:lr=1e-3,weight_decay=0.1'")
+          "Update each argument that has a gradient in its own buffer, and "
+          "return it instead of the gradient: 'adamw:lr=1e-3,weight_decay=0.1'")
       .choices = [] {
     std::vector<OptionChoice> choices;
     for (StringRef name : getOptimizerNames())
@@ -138,8 +138,8 @@ void options::addJointOptions(TableBuilder &table) {
   table.add("batch-arguments", JointStage, MEMBER(batchArguments),
             IndexListSyntax(),
             "Arguments of which each part of a batch has its own; if empty, "
-            "those by which nothing is differentiated and that have the first "
-            "dimension of the first of them");
+            "those that the function is not differentiated with respect to, of "
+            "the same first dimension as the first of them");
   table
       .add(
           "microbatch-order", JointStage, MEMBER(microbatchOrder),
