@@ -17,3 +17,7 @@ func.func @step(%x: tensor<4xf32>, %seed: tensor<i64>) -> tensor<4xf32> {
   %0 = call @double(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
