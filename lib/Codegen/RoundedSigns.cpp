@@ -11,8 +11,8 @@
 // where x is often made again for nothing but that. The maximum changes no
 // answer, and neither does rounding, but for numbers next to zero: those up to
 // half of the smallest of the narrow type are rounded to zero, the half itself
-// as zero is even. So x is compared with that half. What is no number stays
-// none in both, so that its comparison has the same result.
+// as zero is even. So x is compared with that half. A NaN stays NaN in
+// both, so that its comparison has the same result.
 //
 //===----------------------------------------------------------------------===//
 

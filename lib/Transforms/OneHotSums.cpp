@@ -7,9 +7,9 @@
 // The gradient of a logarithm of a softmax, of which one element is picked,
 // adds up a row that is zero but for that element. The sum is the element, if
 // the picked place is in the row at all. Where the row is multiplied by a
-// number first, zeros times that number are added, too: they are no zeros if it
-// is infinite or no number. One of them says what all do, as what zeros become
-// here is a zero, which changes no sum, or no number, which no sum changes.
+// number first, zeros times that number are added, too, which are NaN if it is
+// infinite or NaN. One of them is enough in place of all: it is a zero, which
+// changes no sum, or a NaN, which makes any sum NaN.
 //
 //===----------------------------------------------------------------------===//
 

@@ -217,7 +217,7 @@ void NestEmitter::emitMoments(ArrayRef<Value> sums) {
     Value sum = convertFloat(builder, loc, sums[number], output.elementType);
     Value square =
         convertFloat(builder, loc, sums[width + number], output.elementType);
-    // About a mean that is infinite or no number, there is no sum of squares.
+    // About a mean that is infinite or NaN, there is no sum of squares.
     Value nothing = arith::SubFOp::create(builder, loc, sum, sum);
     totals.push_back(sum);
     moments.push_back(arith::AddFOp::create(builder, loc, square, nothing));
