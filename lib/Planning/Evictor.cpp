@@ -160,6 +160,7 @@ bool Evictor::isKept(ValueId operand, uint32_t copy, int64_t freed,
   int64_t room = budget - graph.bytes(operand);
   if (!timeline.before(last, gap.from) && bytes <= double(freed))
     room += freed;
+  work.addBeyondEffort(EvictorTuning::scanSteps);
   return timeline.firstAbove(last, gap.to, room) == noStep;
 }
 
@@ -239,6 +240,8 @@ bool Evictor::evaluateCopy(ValueId value, int64_t freed, const Gap &gap,
       return true;
     }
     work.add(1 + graph.operands(op).size());
+    work.addBeyondEffort(EvictorTuning::lookupSteps *
+                         graph.operands(op).size());
     for (ValueId operand : graph.operands(op)) {
       OpId producer = graph.producer(operand);
       if (producer != noOp && visited[producer] == visit)

@@ -168,6 +168,9 @@ struct EvictorTuning {
   /// Repeats after which `fit` gives up at the latest: so many per op and
   /// `leastRepeats`.
   static constexpr size_t repeatsPerOp = 8, leastRepeats = 1000;
+  /// Steps of looking for the copy of an operand, and for a step without room
+  /// in a gap, in timelines of thousands of ops.
+  static constexpr uint64_t lookupSteps = 4, scanSteps = 8;
   /// An eviction beyond need is only tried in a gap that has a step with this
   /// part of the budget: elsewhere it makes room that nobody wants.
   static constexpr double tight = 0.9;

@@ -43,9 +43,16 @@ public:
   /// Both outlive the meter.
   WorkMeter(const SolverOptions &options, const Stopwatch &watch)
       : options(options), watch(watch), limit(toSteps(options.effort)),
-        overdraft(toSteps(options.overdraft)) {}
+        overdraft(toSteps(options.overdraft)),
+        mostBeyond(std::max(overdraft, toSteps(1))) {}
 
   void add(uint64_t steps) { done += steps; }
+  /// Steps that the effort is not measured by. They count once it is exhausted:
+  /// there are at most so many as the overdraft has, or as one unit of effort.
+  void addBeyondEffort(uint64_t steps) {
+    if (done >= limit)
+      beyond += steps;
+  }
   /// Whether a search that has a plan should stop.
   bool exhausted() {
     return interrupted() || (!options.timeLimitSeconds && done >= limit);
@@ -53,7 +60,8 @@ public:
   /// Whether even a search that has to come up with something should stop.
   bool overdrawn() {
     return interrupted() ||
-           (!options.timeLimitSeconds && done >= limit + overdraft);
+           (!options.timeLimitSeconds &&
+            (done >= limit + overdraft || beyond >= mostBeyond));
   }
   /// Whether this share of the work, or of the time, is done.
   bool spent(double share) const {
@@ -68,7 +76,7 @@ public:
                : double(done) / double(limit);
   }
   /// Counts from here on, as if nothing had been done.
-  void restart() { done = 0; }
+  void restart() { done = beyond = 0; }
   /// Whether the clock or the caller said stop.
   bool wasCutShort() const { return cutShort; }
   uint64_t steps() const { return done; }
@@ -87,8 +95,8 @@ private:
 
   const SolverOptions &options;
   const Stopwatch &watch;
-  uint64_t limit, overdraft;
-  uint64_t done = 0;
+  uint64_t limit, overdraft, mostBeyond;
+  uint64_t done = 0, beyond = 0;
   bool cutShort = false;
 };
 
