@@ -84,7 +84,7 @@ Value Emitter::sinh(Value x) {
   for (float factorial : {5040.0f, 120.0f, 6.0f})
     sum = math::FmaOp::create(b, sum, square, number(1 / factorial));
   Value small = math::FmaOp::create(b, mul(sum, square), x, x);
-  // Also what is no number.
+  // NaN is not more than 1, and the polynomial of it is NaN.
   return select(isMore(a, 1), large, small);
 }
 
