@@ -28,9 +28,7 @@
 
 #include "MathExpansions.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "ScalarEmitter.h"
 
 using namespace mlir;
 using namespace remat;
@@ -53,40 +51,18 @@ static constexpr Coefficients erfDenominator = {
 static constexpr float exponentZero = 0x1.8p23f + 127;
 
 namespace {
-/// Emits f32 scalars.
-class Emitter {
+class Emitter : codegen::ScalarEmitter {
 public:
-  Emitter(OpBuilder &builder, Location loc) : b(loc, builder) {}
+  Emitter(OpBuilder &builder, Location loc)
+      : ScalarEmitter(builder, loc, builder.getF32Type()) {}
 
   Value exp(Value x);
   Value exp2(Value x);
   Value erf(Value x);
 
 private:
-  Value number(float number) {
-    return arith::ConstantOp::create(b, b.getF32FloatAttr(number));
-  }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
-  Value fma(Value x, Value y, Value z) {
-    return math::FmaOp::create(b, x, y, z);
-  }
-  /// The bound where x is beyond it; nan stays nan.
-  Value bound(Value x, arith::CmpFPredicate isBeyond, float limit) {
-    Value end = number(limit);
-    Value beyond = arith::CmpFOp::create(b, isBeyond, x, end);
-    return arith::SelectOp::create(b, beyond, end, x);
-  }
-  Value atMost(Value x, float limit) {
-    return bound(x, arith::CmpFPredicate::OGT, limit);
-  }
-  Value atLeast(Value x, float limit) {
-    return bound(x, arith::CmpFPredicate::OLT, limit);
-  }
   Value evaluate(const Coefficients &c, Value x, Value square);
   Value scaledExp(Value r, Value sum);
-
-  ImplicitLocOpBuilder b;
 };
 } // namespace
 
@@ -127,7 +103,7 @@ Value Emitter::exp2(Value x) {
   x = atLeast(x, -127);
   Value sum = add(x, number(exponentZero));
   sum = atMost(sum, exponentZero + 127);
-  Value r = arith::SubFOp::create(b, x, add(sum, number(-exponentZero)));
+  Value r = sub(x, add(sum, number(-exponentZero)));
   return scaledExp(mul(r, number(0x1.62e43p-1f)), sum);
 }
 

@@ -20,22 +20,20 @@
 
 #include "MathExpansions.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "ScalarEmitter.h"
 
 using namespace mlir;
 using namespace remat;
 
 namespace {
-/// Emits f32 scalars.
-class Emitter {
+class Emitter : codegen::ScalarEmitter {
 public:
-  Emitter(OpBuilder &builder, Location loc) : b(loc, builder) {}
+  Emitter(OpBuilder &builder, Location loc)
+      : ScalarEmitter(builder, loc, builder.getF32Type()) {}
 
   Value cosh(Value x) {
     Value h = halfExp(size(x));
-    return add(h, div(number(0.25f), h));
+    return add(h, div(number(0.25), h));
   }
   Value sinh(Value x);
   Value asinh(Value x);
@@ -43,29 +41,8 @@ public:
   Value atanh(Value x);
 
 private:
-  Value number(float number) {
-    return arith::ConstantOp::create(b, b.getF32FloatAttr(number));
-  }
-  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
-  Value size(Value x) { return math::AbsFOp::create(b, x); }
-  Value sqrt(Value x) { return math::SqrtOp::create(b, x); }
-  Value isMore(Value x, float limit) {
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x,
-                                 number(limit));
-  }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(b, condition, x, y);
-  }
-  Value withSign(Value x, Value sign) {
-    return math::CopySignOp::create(b, x, sign);
-  }
   Value halfExp(Value a);
   Value logOrLog1p(Value large, Value small);
-
-  ImplicitLocOpBuilder b;
 };
 } // namespace
 
@@ -73,17 +50,16 @@ private:
 Value Emitter::halfExp(Value a) {
   Value isLarge = isMore(a, 88);
   Value root =
-      math::ExpOp::create(b, mul(a, select(isLarge, number(0.5f), number(1))));
-  return mul(mul(root, number(0.5f)), select(isLarge, root, number(1)));
+      math::ExpOp::create(b, mul(a, select(isLarge, number(0.5), number(1))));
+  return mul(mul(root, number(0.5)), select(isLarge, root, number(1)));
 }
 
 Value Emitter::sinh(Value x) {
   Value a = size(x), h = halfExp(a);
-  Value large = withSign(sub(h, div(number(0.25f), h)), x);
-  Value square = mul(x, x), sum = number(1.0f / 362880);
-  for (float factorial : {5040.0f, 120.0f, 6.0f})
-    sum = math::FmaOp::create(b, sum, square, number(1 / factorial));
-  Value small = math::FmaOp::create(b, mul(sum, square), x, x);
+  Value large = withSign(sub(h, div(number(0.25), h)), x);
+  Value square = mul(x, x);
+  Value sum = evaluate({1.0 / 6, 1.0 / 120, 1.0 / 5040, 1.0 / 362880}, square);
+  Value small = fma(mul(sum, square), x, x);
   // NaN is not more than 1, and the polynomial of it is NaN.
   return select(isMore(a, 1), large, small);
 }
@@ -111,7 +87,7 @@ Value Emitter::acosh(Value x) {
 Value Emitter::atanh(Value x) {
   Value a = size(x);
   Value log = math::Log1pOp::create(b, div(add(a, a), sub(number(1), a)));
-  return withSign(mul(log, number(0.5f)), x);
+  return withSign(mul(log, number(0.5)), x);
 }
 
 template <typename Op, Value (Emitter::*Emit)(Value)>

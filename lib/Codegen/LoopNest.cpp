@@ -11,6 +11,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/ReductionOrder.h"
 #include "remat/Utils/Saturating.h"
+#include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
@@ -190,14 +191,16 @@ int64_t remat::codegen::getOpCost(Operation *op) {
     });
     return cost;
   }
+  if (isCalledFunction(op))
+    return ScalarTuning::calledFunctionCost;
   if (isa_and_nonnull<math::MathDialect>(op->getDialect()))
     return isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::CopySignOp,
                math::FloorOp, math::CeilOp>(op)
                ? 1
            : isa<math::SqrtOp, math::RsqrtOp>(op) ? ScalarTuning::divisionCost
                                                   : ScalarTuning::functionCost;
-  if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
-          arith::RemSIOp, arith::RemUIOp>(op))
+  if (isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
+          arith::RemUIOp>(op))
     return ScalarTuning::divisionCost;
   if (isa<arith::ConstantOp, linalg::YieldOp, linalg::IndexOp>(op))
     return 0;

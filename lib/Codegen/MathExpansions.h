@@ -11,9 +11,16 @@
 
 namespace remat::codegen {
 
-/// sin and cos of f32 scalars by arithmetic, right to the last bit but one for
-/// all arguments.
+/// sin, cos and tan of f32 scalars by arithmetic, for all arguments right to
+/// 0.8 units in the last place, tan to 2.2.
 void populateTrigonometricExpansionPatterns(mlir::RewritePatternSet &patterns);
+
+/// asin, acos, atan and atan2 of f32 scalars by polynomials.
+void populateInverseTrigonometricExpansionPatterns(
+    mlir::RewritePatternSet &patterns);
+
+/// Powers and cube roots of f32 scalars by logarithms in f64.
+void populatePowerExpansionPatterns(mlir::RewritePatternSet &patterns);
 
 /// exp, exp2 and erf of f32 scalars, the latter with a relative error
 /// of 3.2e-7, before upstream's patterns, which take more instructions.

@@ -131,8 +131,10 @@ expandFunctions(Operation *module,
   patterns.add(choosePoison);
   patterns.add(lowerCopyNumber);
   codegen::populateTrigonometricExpansionPatterns(patterns);
+  codegen::populateInverseTrigonometricExpansionPatterns(patterns);
   codegen::populateExponentialExpansionPatterns(patterns);
   codegen::populateHyperbolicExpansionPatterns(patterns);
+  codegen::populatePowerExpansionPatterns(patterns);
   codegen::populateSmallArgumentExpansionPatterns(patterns);
   populateMathF32ExpansionPatterns(patterns, hasPolynomial);
   populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);

@@ -35,6 +35,8 @@ struct ScalarTuning {
   static constexpr int64_t divisionCost = 6;
   /// Functions that are made of a polynomial and what surrounds it.
   static constexpr int64_t functionCost = 20;
+  /// Functions of the C library, one call for each element: 5 to 20 ns.
+  static constexpr int64_t calledFunctionCost = 200;
 };
 
 /// What is kept of the cache of compiled kernels.

@@ -117,8 +117,15 @@ static bool isCheapToRecompute(Operation *op, bool withStems) {
                tensor::PadOp>(op);
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
-  return generic.hasPureTensorSemantics() && isMemoryEffectFree(op) &&
-         generic.getNumReductionLoops() == 0 &&
+  bool callsFunctions = generic.getBody()
+                            ->walk([](Operation *inner) {
+                              return isCalledFunction(inner)
+                                         ? WalkResult::interrupt()
+                                         : WalkResult::advance();
+                            })
+                            .wasInterrupted();
+  return !callsFunctions && generic.hasPureTensorSemantics() &&
+         isMemoryEffectFree(op) && generic.getNumReductionLoops() == 0 &&
          llvm::none_of(captured, [](Value value) {
            return isa<TensorType>(value.getType());
          });

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -39,6 +40,19 @@ SmallVector<int64_t> remat::getLoopSizes(linalg::LinalgOp op) {
 
 int64_t remat::getBodySize(linalg::GenericOp op) {
   return llvm::range_size(op.getBody()->without_terminator());
+}
+
+bool remat::isCalledFunction(Operation *op) {
+  if (isa<arith::RemFOp>(op))
+    return true;
+  // An instruction or two, for vectors too.
+  if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
+      isa<math::AbsFOp, math::CeilOp, math::ClampFOp, math::CopySignOp,
+          math::FloorOp, math::FmaOp, math::IsFiniteOp, math::IsInfOp,
+          math::IsNaNOp, math::IsNormalOp, math::RoundEvenOp, math::RsqrtOp,
+          math::SqrtOp, math::TruncOp>(op))
+    return false;
+  return op->getResult(0).getType().isF64();
 }
 
 int64_t remat::getNumPoints(linalg::LinalgOp op) {

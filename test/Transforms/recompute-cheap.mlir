@@ -36,6 +36,26 @@ func.func @chain(%x: tensor<4096xf32>, %g: tensor<4096xf32>) -> (tensor<4096xf32
   return %b, %c : tensor<4096xf32>, tensor<4096xf32>
 }
 
+// A function of f64 is a call for each element, which costs more than memory.
+// CHECK-LABEL: @call
+// CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%arg0
+// CHECK: linalg.generic {{.*}} ins(%[[T]], %arg1
+// SHORT-LABEL: @call
+func.func @call(%x: tensor<4096xf64>, %g: tensor<4096xf64>) -> (tensor<4096xf64>, tensor<4096xf64>) {
+  %e = tensor.empty() : tensor<4096xf64>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<4096xf64>) outs(%e : tensor<4096xf64>) {
+  ^bb0(%i: f64, %o: f64):
+    %r = math.tanh %i : f64
+    linalg.yield %r : f64
+  } -> tensor<4096xf64>
+  %c = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%a, %g : tensor<4096xf64>, tensor<4096xf64>) outs(%e : tensor<4096xf64>) attrs = {remat.backward} {
+  ^bb0(%i: f64, %j: f64, %o: f64):
+    %r = arith.mulf %i, %j : f64
+    linalg.yield %r : f64
+  } -> tensor<4096xf64>
+  return %a, %c : tensor<4096xf64>, tensor<4096xf64>
+}
+
 // A cast does not count: what reads it does it on the way.
 // CHECK-LABEL: @cast
 // SHORT-LABEL: @cast

@@ -37,6 +37,14 @@ class SpecialTest(unittest.TestCase):
                 np.testing.assert_allclose(found[0], [inf, inf, inf, inf, nan, 5])
                 np.testing.assert_allclose(found[1], [inf, inf, inf, inf, nan, np.log(5)], rtol=1e-6)
 
+    def test_cube_roots(self):
+        """Rounded to the closest number."""
+        x = np.concatenate([np.logspace(-45, 38, 4001), np.arange(100)**3, [np.inf, np.nan]])
+        x = np.concatenate([x, -x]).astype(np.float32)
+        found = np.asarray(rj.compile(jnp.cbrt, differentiate=False)(x))
+        np.testing.assert_array_equal(found, np.cbrt(x.astype(np.float64)).astype(np.float32))
+        np.testing.assert_array_equal(np.signbit(found[x == 0]), np.signbit(x[x == 0]))
+
     def test_incomplete_gamma_and_beta_functions(self):
         edges = [0, 1, -1, 0, 2, np.nan, 1, 3], [0, 0, 1, 2, -1, 1, np.inf, np.nan]
         for f in (lax.igamma, lax.igammac):

@@ -73,6 +73,42 @@ class SpecialTest(unittest.TestCase):
             torch.testing.assert_close(found.double(), expected, rtol=4e-7, atol=0, equal_nan=True, msg=str(name))
             self.assertTrue(torch.equal(found[x == 0].signbit(), expected[x == 0].signbit()))
 
+    def check_closely(self, functions, tolerance, *arguments):
+        """Against f64, with the signs of zeros."""
+        compiled = torch.compile(lambda *arguments: [f(*arguments) for f in functions], backend="remat", fullgraph=True)
+        for function, found in zip(functions, compiled(*arguments)):
+            expected = function(*(a.double() for a in arguments))
+            expected = torch.where(expected.abs() < 2.0**-149 / 2, expected * 0, expected)
+            expected = torch.where(expected.abs() > torch.finfo(torch.float32).max, expected * inf, expected)
+            torch.testing.assert_close(found.double(), expected, rtol=tolerance, atol=2e-45, equal_nan=True,
+                                       msg=lambda text: f"{function}: {text}")
+            self.assertTrue(torch.equal(found[expected == 0].signbit(), expected[expected == 0].signbit()), function)
+
+    def test_inverse_trigonometric_functions(self):
+        sizes = torch.cat([torch.logspace(-40, 38, 4001), torch.linspace(0, 1.1, 4001), torch.tensor([inf, nan, 0.5])])
+        x = torch.cat([sizes, -sizes])
+        self.check_closely([torch.asin, torch.acos, torch.atan], 3e-7, x)
+        y = torch.cat([x, x.flip(0), torch.tensor([0.0, -0.0, inf, -inf, 0.0, -0.0])])
+        x = torch.cat([x, torch.roll(x, 1234), torch.tensor([-0.0, -0.0, -inf, inf, 0.0, 0.0])])
+        self.check_closely([torch.atan2], 3e-7, y, x)
+
+    def test_sines_and_tangents(self):
+        sizes = torch.cat([torch.logspace(-40, 38, 4001), torch.linspace(0, 20, 4001), torch.tensor([inf, nan])])
+        x = torch.cat([sizes, -sizes, torch.arange(1, 9999) * (torch.pi / 2)])
+        self.check_closely([torch.sin, torch.cos], 1e-7, x)
+        self.check_closely([torch.tan], 2.5e-7, x)
+
+    def test_powers(self):
+        """Rounded to the closest number but for few, with the results of the C library in special cases."""
+        special = torch.tensor([0, 1, 2, 3, 0.5, 2.5, 1e9, 16777215, 3e38, 1e-45, 1e-38, inf, nan])
+        special = torch.cat([special, -special])
+        x, y = torch.cartesian_prod(special, special).unbind(1)
+        few = torch.cat([torch.logspace(-37, 37, 2001), torch.linspace(0.5, 2, 2001)])
+        x = torch.cat([x, few, -few])
+        y = torch.cat([y, torch.linspace(-3, 3, len(few)), torch.arange(len(few)).float() % 9 - 4])
+        self.check_closely([torch.pow], 7e-8, x, y)
+        self.check_closely([lambda x: x**2.5, lambda x: x**-1.25, lambda x: 1.5**x], 7e-8, x)
+
     def test_powers_of_two(self):
         x = torch.cat([torch.linspace(-125.9, 127.99, 20001), torch.arange(-126.0, 128), torch.logspace(-30, 0, 101),
                        torch.tensor([inf, -inf, nan, 128.0, 200.0, 1e30, -128.0, -1e30])])

@@ -1,0 +1,134 @@
+//===- PowerExpansions.cpp - powers and cube roots of f32 -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// |x|^y is 2^(y log2|x|) in f64, where all numbers of f32 are normal and the
+// product keeps enough digits for results that are rounded to the closest f32
+// but for one in thousands.
+//
+// |x| is m 2^e with m between sqrt(1/2) and sqrt(2), and log2(m) is s P(s^2)
+// with s = (m - 1) / (m + 1). 2^t is Q(r) 2^n with the integer n that is
+// closest to t, which a large number that is added leaves in the lowest bits,
+// and r = t - n. P and Q were fit by iterated least squares (Lawson's weights)
+// of the relative error, which is below 2^-45 and 2^-40.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MathExpansions.h"
+
+#include "ScalarEmitter.h"
+
+using namespace mlir;
+using namespace remat;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+namespace {
+/// Emits f64 scalars, of which operands and results are rounded to f32.
+class Emitter : codegen::ScalarEmitter {
+public:
+  Emitter(OpBuilder &builder, Location loc)
+      : ScalarEmitter(builder, loc, builder.getF64Type()) {}
+
+  Value pow(Value base, Value exponent);
+  Value cbrt(Value x);
+
+private:
+  Value widen(Value x) { return arith::ExtFOp::create(b, type, x); }
+  Value narrow(Value x) {
+    return arith::TruncFOp::create(b, b.getF32Type(), x);
+  }
+  Value isInteger(Value x) { return isEqual(math::TruncOp::create(b, x), x); }
+  Value log2(Value a);
+  Value exp2(Value t);
+};
+} // namespace
+
+/// The bits of 1, and the places of a mantissa.
+static constexpr uint64_t oneBits = 0x3ff0000000000000;
+static constexpr uint64_t mantissaBits = 52;
+
+/// Of what is not negative.
+Value Emitter::log2(Value a) {
+  constexpr uint64_t rootOfHalfBits = 0x3fe6a09e667f3bcd;
+  Value bits = toBits(a), shift = word(mantissaBits);
+  // e + 1023, which no sign gets in the way of.
+  Value exponent = apply<arith::ShRUIOp>(
+      apply<arith::AddIOp>(bits, word(oneBits - rootOfHalfBits)), shift);
+  Value scale = apply<arith::SubIOp>(apply<arith::ShLIOp>(exponent, shift),
+                                     word(oneBits));
+  Value m = fromBits(apply<arith::SubIOp>(bits, scale));
+  // As the lowest bits of 2^52 it is that much more.
+  Value sum = fromBits(apply<arith::OrIOp>(exponent, toBits(number(0x1p52))));
+  Value e = sub(sum, number(0x1p52 + 1023));
+  Value s = div(sub(m, number(1)), add(m, number(1)));
+  Value log =
+      evaluate({2.8853900817778504, 0.9617966941128288, 0.5770779424825977,
+                0.4122092423116097, 0.3199060634339677, 0.2828953547080107},
+               mul(s, s));
+  log = select(isMore(a, 0), fma(s, log, e), number(-infinity));
+  // Infinity and nan are their own logarithms.
+  return select(isLess(a, infinity), log, a);
+}
+
+Value Emitter::exp2(Value t) {
+  // Beyond, results in f32 are 0 and infinite.
+  t = atLeast(atMost(t, 160), -160);
+  Value zero = number(0x1.8p52), sum = add(t, zero);
+  Value power = apply<arith::ShLIOp>(toBits(sum), word(mantissaBits));
+  power = fromBits(apply<arith::AddIOp>(power, word(oneBits)));
+  Value rest = evaluate(
+      {0.9999999999997624, 0.6931471805465144, 0.24022650698880266,
+       0.055504109393415504, 0.009618128542880341, 0.0013333452062233263,
+       0.00015403851738556885, 1.5309737439576226e-05, 1.3175859506506585e-06},
+      sub(t, sub(sum, zero)));
+  return mul(rest, power);
+}
+
+/// With the results of IEEE 754 where one of the two is 0, 1, infinite, nan or
+/// negative.
+Value Emitter::pow(Value base, Value exponent) {
+  Value x = widen(base), y = widen(exponent), a = size(x);
+  Value power = exp2(mul(y, log2(a)));
+  Value isOne = apply<arith::OrIOp>(isEqual(x, 1), isEqual(y, 0));
+  Value isUnit =
+      apply<arith::AndIOp>(isEqual(a, 1), isEqual(size(y), infinity));
+  power = select(apply<arith::OrIOp>(isOne, isUnit), number(1), power);
+
+  Value isWhole = isInteger(y), isEven = isInteger(mul(y, number(0.5)));
+  // A negative number has powers with integers only.
+  Value negative = select(isEven, power, arith::NegFOp::create(b, power));
+  Value hasNone =
+      select(apply<arith::AndIOp>(isMore(a, 0), isLess(a, infinity)),
+             number(std::numeric_limits<double>::quiet_NaN()), power);
+  return narrow(select(hasSign(x), select(isWhole, negative, hasNone), power));
+}
+
+/// Of a size; the sign is that of `x`.
+Value Emitter::cbrt(Value x) {
+  Value wide = widen(x);
+  Value root = exp2(mul(log2(size(wide)), number(1.0 / 3)));
+  return narrow(withSign(root, wide));
+}
+
+static LogicalResult expandPow(math::PowFOp op, PatternRewriter &rewriter) {
+  if (!op.getType().isF32())
+    return failure();
+  rewriter.replaceOp(
+      op, Emitter(rewriter, op.getLoc()).pow(op.getLhs(), op.getRhs()));
+  return success();
+}
+
+static LogicalResult expandCbrt(math::CbrtOp op, PatternRewriter &rewriter) {
+  if (!op.getType().isF32())
+    return failure();
+  rewriter.replaceOp(op, Emitter(rewriter, op.getLoc()).cbrt(op.getOperand()));
+  return success();
+}
+
+void codegen::populatePowerExpansionPatterns(RewritePatternSet &patterns) {
+  patterns.add(expandPow);
+  patterns.add(expandCbrt);
+}

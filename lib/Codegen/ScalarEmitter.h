@@ -1,0 +1,107 @@
+//===- ScalarEmitter.h - arithmetic of which functions are made -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CODEGEN_SCALAREMITTER_H
+#define REMAT_LIB_CODEGEN_SCALAREMITTER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace remat::codegen {
+
+/// Emits scalars of one type, f32 or f64, without branches.
+class ScalarEmitter {
+protected:
+  using Value = mlir::Value;
+
+  ScalarEmitter(mlir::OpBuilder &builder, mlir::Location loc,
+                mlir::FloatType type)
+      : b(loc, builder), type(type) {}
+
+  Value number(double number) {
+    return mlir::arith::ConstantOp::create(b, b.getFloatAttr(type, number));
+  }
+  Value add(Value x, Value y) { return mlir::arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return mlir::arith::SubFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return mlir::arith::MulFOp::create(b, x, y); }
+  Value div(Value x, Value y) { return mlir::arith::DivFOp::create(b, x, y); }
+  Value fma(Value x, Value y, Value z) {
+    return mlir::math::FmaOp::create(b, x, y, z);
+  }
+  Value size(Value x) { return mlir::math::AbsFOp::create(b, x); }
+  Value sqrt(Value x) { return mlir::math::SqrtOp::create(b, x); }
+  Value withSign(Value x, Value sign) {
+    return mlir::math::CopySignOp::create(b, x, sign);
+  }
+
+  Value select(Value condition, Value x, Value y) {
+    return mlir::arith::SelectOp::create(b, condition, x, y);
+  }
+  /// Comparisons are false for nan.
+  Value isMore(Value x, Value y) {
+    return mlir::arith::CmpFOp::create(b, mlir::arith::CmpFPredicate::OGT, x,
+                                       y);
+  }
+  Value isMore(Value x, double limit) { return isMore(x, number(limit)); }
+  Value isLess(Value x, double limit) { return isMore(number(limit), x); }
+  Value isEqual(Value x, Value y) {
+    return mlir::arith::CmpFOp::create(b, mlir::arith::CmpFPredicate::OEQ, x,
+                                       y);
+  }
+  Value isEqual(Value x, double y) { return isEqual(x, number(y)); }
+  /// Of -0, too.
+  Value hasSign(Value x) { return isLess(withSign(number(1), x), 0); }
+  /// The bound where x is beyond it; nan stays nan.
+  Value atMost(Value x, double limit) {
+    return select(isMore(x, limit), number(limit), x);
+  }
+  Value atLeast(Value x, double limit) {
+    return select(isLess(x, limit), number(limit), x);
+  }
+
+  /// c[0] + c[1] x + c[2] x^2 + ..., in pairs, then pairs of pairs and so on
+  /// (G. Estrin): it is sooner there than by Horner's scheme.
+  Value evaluate(llvm::ArrayRef<double> c, Value x) {
+    llvm::SmallVector<Value> sums;
+    for (double coefficient : c)
+      sums.push_back(number(coefficient));
+    for (; sums.size() > 1; x = mul(x, x)) {
+      for (size_t i = 0; i < sums.size(); i += 2)
+        sums[i / 2] =
+            i + 1 < sums.size() ? fma(sums[i + 1], x, sums[i]) : sums[i];
+      sums.resize((sums.size() + 1) / 2);
+    }
+    return sums.front();
+  }
+
+  /// Integers: constants, bits of numbers, and what is done to them.
+  Value word(uint64_t bits) {
+    mlir::Type word = getWordType();
+    return mlir::arith::ConstantOp::create(
+        b, b.getIntegerAttr(
+               word, llvm::SignExtend64(bits, word.getIntOrFloatBitWidth())));
+  }
+  Value toBits(Value x) {
+    return mlir::arith::BitcastOp::create(b, getWordType(), x);
+  }
+  Value fromBits(Value x) { return mlir::arith::BitcastOp::create(b, type, x); }
+  template <typename Op>
+  Value apply(Value x, Value y) {
+    return Op::create(b, x, y);
+  }
+
+  mlir::ImplicitLocOpBuilder b;
+  mlir::FloatType type;
+
+private:
+  mlir::Type getWordType() { return b.getIntegerType(type.getWidth()); }
+};
+
+} // namespace remat::codegen
+
+#endif // REMAT_LIB_CODEGEN_SCALAREMITTER_H
