@@ -30,6 +30,10 @@ void populateExponentialExpansionPatterns(mlir::RewritePatternSet &patterns);
 /// logarithms.
 void populateHyperbolicExpansionPatterns(mlir::RewritePatternSet &patterns);
 
+/// exp, exp2, log and tanh of f64 scalars by arithmetic, right to a unit in the
+/// last place, tanh to two.
+void populateDoubleExpansionPatterns(mlir::RewritePatternSet &patterns);
+
 /// log1p and expm1 of f64 scalars by log and exp, with all digits for small
 /// arguments.
 void populateSmallArgumentExpansionPatterns(mlir::RewritePatternSet &patterns);

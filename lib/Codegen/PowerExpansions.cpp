@@ -27,10 +27,9 @@ static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 namespace {
 /// Emits f64 scalars, of which operands and results are rounded to f32.
-class Emitter : codegen::ScalarEmitter {
+class Emitter : codegen::DoubleEmitter {
 public:
-  Emitter(OpBuilder &builder, Location loc)
-      : ScalarEmitter(builder, loc, builder.getF64Type()) {}
+  Emitter(OpBuilder &builder, Location loc) : DoubleEmitter(builder, loc) {}
 
   Value pow(Value base, Value exponent);
   Value cbrt(Value x);
@@ -46,23 +45,9 @@ private:
 };
 } // namespace
 
-/// The bits of 1, and the places of a mantissa.
-static constexpr uint64_t oneBits = 0x3ff0000000000000;
-static constexpr uint64_t mantissaBits = 52;
-
 /// Of what is not negative.
 Value Emitter::log2(Value a) {
-  constexpr uint64_t rootOfHalfBits = 0x3fe6a09e667f3bcd;
-  Value bits = toBits(a), shift = word(mantissaBits);
-  // e + 1023, which no sign gets in the way of.
-  Value exponent = apply<arith::ShRUIOp>(
-      apply<arith::AddIOp>(bits, word(oneBits - rootOfHalfBits)), shift);
-  Value scale = apply<arith::SubIOp>(apply<arith::ShLIOp>(exponent, shift),
-                                     word(oneBits));
-  Value m = fromBits(apply<arith::SubIOp>(bits, scale));
-  // As the lowest bits of 2^52 it is that much more.
-  Value sum = fromBits(apply<arith::OrIOp>(exponent, toBits(number(0x1p52))));
-  Value e = sub(sum, number(0x1p52 + 1023));
+  auto [m, e] = split(a);
   Value s = div(sub(m, number(1)), add(m, number(1)));
   Value log =
       evaluate({2.8853900817778504, 0.9617966941128288, 0.5770779424825977,
@@ -76,15 +61,13 @@ Value Emitter::log2(Value a) {
 Value Emitter::exp2(Value t) {
   // Beyond, results in f32 are 0 and infinite.
   t = atLeast(atMost(t, 160), -160);
-  Value zero = number(0x1.8p52), sum = add(t, zero);
-  Value power = apply<arith::ShLIOp>(toBits(sum), word(mantissaBits));
-  power = fromBits(apply<arith::AddIOp>(power, word(oneBits)));
+  Value sum = roundInto(t);
   Value rest = evaluate(
       {0.9999999999997624, 0.6931471805465144, 0.24022650698880266,
        0.055504109393415504, 0.009618128542880341, 0.0013333452062233263,
        0.00015403851738556885, 1.5309737439576226e-05, 1.3175859506506585e-06},
-      sub(t, sub(sum, zero)));
-  return mul(rest, power);
+      sub(t, takeFrom(sum)));
+  return mul(rest, powerOfTwo(sum));
 }
 
 /// With the results of IEEE 754 where one of the two is 0, 1, infinite, nan or

@@ -102,6 +102,48 @@ private:
   mlir::Type getWordType() { return b.getIntegerType(type.getWidth()); }
 };
 
+/// Emits f64, with the powers of two that numbers are made of.
+class DoubleEmitter : protected ScalarEmitter {
+protected:
+  DoubleEmitter(mlir::OpBuilder &builder, mlir::Location loc)
+      : ScalarEmitter(builder, loc, builder.getF64Type()) {}
+
+  /// The integer that is closest to `x` is in the lowest bits of the sum, which
+  /// is that much more than `integerZero`.
+  Value roundInto(Value x) { return add(x, number(integerZero)); }
+  Value takeFrom(Value sum) { return sub(sum, number(integerZero)); }
+  /// Two to the power of the integer in `sum`, from -1022 to 1023.
+  Value powerOfTwo(Value sum) {
+    using namespace mlir::arith;
+    return fromBits(
+        apply<AddIOp>(apply<ShLIOp>(toBits(sum), word(52)), word(oneBits)));
+  }
+
+  /// A number is m 2^e with m between the roots of 1/2 and of 2.
+  struct Scaled {
+    Value m, e;
+  };
+  /// Of a positive number that is normal.
+  Scaled split(Value x) {
+    using namespace mlir::arith;
+    constexpr uint64_t rootOfHalfBits = 0x3fe6a09e667f3bcd;
+    Value bits = toBits(x);
+    // e + 1023, which no sign gets in the way of.
+    Value exponent = apply<ShRUIOp>(
+        apply<AddIOp>(bits, word(oneBits - rootOfHalfBits)), word(52));
+    Value scale =
+        apply<SubIOp>(apply<ShLIOp>(exponent, word(52)), word(oneBits));
+    // As the lowest bits of 2^52 it is that much more.
+    Value sum = fromBits(apply<OrIOp>(exponent, toBits(number(0x1p52))));
+    return {fromBits(apply<SubIOp>(bits, scale)),
+            sub(sum, number(0x1p52 + 1023))};
+  }
+
+private:
+  static constexpr double integerZero = 0x1.8p52;
+  static constexpr uint64_t oneBits = 0x3ff0000000000000;
+};
+
 } // namespace remat::codegen
 
 #endif // REMAT_LIB_CODEGEN_SCALAREMITTER_H

@@ -45,12 +45,13 @@ int64_t remat::getBodySize(linalg::GenericOp op) {
 bool remat::isCalledFunction(Operation *op) {
   if (isa<arith::RemFOp>(op))
     return true;
-  // An instruction or two, for vectors too.
+  // Instructions, and polynomials.
   if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
       isa<math::AbsFOp, math::CeilOp, math::ClampFOp, math::CopySignOp,
-          math::FloorOp, math::FmaOp, math::IsFiniteOp, math::IsInfOp,
-          math::IsNaNOp, math::IsNormalOp, math::RoundEvenOp, math::RsqrtOp,
-          math::SqrtOp, math::TruncOp>(op))
+          math::Exp2Op, math::ExpM1Op, math::ExpOp, math::FloorOp, math::FmaOp,
+          math::IsFiniteOp, math::IsInfOp, math::IsNaNOp, math::IsNormalOp,
+          math::Log1pOp, math::LogOp, math::RoundEvenOp, math::RsqrtOp,
+          math::SqrtOp, math::TanhOp, math::TruncOp>(op))
     return false;
   return op->getResult(0).getType().isF64();
 }

@@ -36,7 +36,7 @@ func.func @chain(%x: tensor<4096xf32>, %g: tensor<4096xf32>) -> (tensor<4096xf32
   return %b, %c : tensor<4096xf32>, tensor<4096xf32>
 }
 
-// A function of f64 is a call for each element, which costs more than memory.
+// A sine of f64 is a call for each element, which costs more than memory.
 // CHECK-LABEL: @call
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%arg0
 // CHECK: linalg.generic {{.*}} ins(%[[T]], %arg1
@@ -45,7 +45,7 @@ func.func @call(%x: tensor<4096xf64>, %g: tensor<4096xf64>) -> (tensor<4096xf64>
   %e = tensor.empty() : tensor<4096xf64>
   %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<4096xf64>) outs(%e : tensor<4096xf64>) {
   ^bb0(%i: f64, %o: f64):
-    %r = math.tanh %i : f64
+    %r = math.sin %i : f64
     linalg.yield %r : f64
   } -> tensor<4096xf64>
   %c = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%a, %g : tensor<4096xf64>, tensor<4096xf64>) outs(%e : tensor<4096xf64>) attrs = {remat.backward} {

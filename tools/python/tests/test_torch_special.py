@@ -98,6 +98,20 @@ class SpecialTest(unittest.TestCase):
         self.check_closely([torch.sin, torch.cos], 1e-7, x)
         self.check_closely([torch.tan], 2.5e-7, x)
 
+    def test_functions_of_doubles(self):
+        """To two or three units in the last place, over all sizes."""
+        sizes = torch.cat([torch.logspace(-320, 308, 4001, dtype=torch.float64),
+                           torch.linspace(0, 750, 4001, dtype=torch.float64),
+                           torch.linspace(0, 2, 4001, dtype=torch.float64), torch.tensor([inf, nan, 1074, 1024])])
+        x = torch.cat([sizes, -sizes])
+        functions = torch.exp, torch.exp2, torch.log, torch.tanh, torch.log1p, torch.expm1
+        compiled = torch.compile(lambda x: [f(x) for f in functions], backend="remat", fullgraph=True)
+        for function, found in zip(functions, compiled(x)):
+            expected = function(x)
+            torch.testing.assert_close(found, expected, rtol=8e-16, atol=5e-324, equal_nan=True,
+                                       msg=lambda text: f"{function}: {text}")
+            self.assertTrue(torch.equal(found[expected == 0].signbit(), expected[expected == 0].signbit()), function)
+
     def test_powers(self):
         """Rounded to the closest number but for few, with the results of the C library in special cases."""
         special = torch.tensor([0, 1, 2, 3, 0.5, 2.5, 1e9, 16777215, 3e38, 1e-45, 1e-38, inf, nan])
