@@ -188,9 +188,12 @@ FailureOr<KernelInfo> remat::codegen::analyzeKernel(FunctionOpInterface kernel,
   info.flops = info.call->countFlops();
   info.workspaceBytes = info.call->getWorkspaceBytes(threads);
   llvm::SmallDenseSet<unsigned> read;
-  for (unsigned number : info.call->getOperands())
-    if (read.insert(number).second)
-      info.bytesRead += getBytes(function->getArgumentTypes()[number]);
+  for (const LibraryCall::Operand &operand : info.call->getOperands())
+    if (operand.constant)
+      info.bytesRead += getBytes(operand.constant.getType());
+    else if (read.insert(operand.argument).second)
+      info.bytesRead +=
+          getBytes(function->getArgumentTypes()[operand.argument]);
   for (Type type : function->getResultTypes())
     info.bytesWritten += getBytes(type);
   return info;

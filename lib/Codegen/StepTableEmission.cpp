@@ -42,6 +42,7 @@ public:
 private:
   LogicalResult addSignature();
   LogicalResult addOp(Operation &op);
+  uint32_t addConstant(ElementsAttr constant);
   LogicalResult addTask(TaskOp task);
   FailureOr<uint32_t> addLoop(LoopOp loop);
   LogicalResult addBuffer(Value value, SlotAttr slot);
@@ -211,6 +212,25 @@ FailureOr<uint32_t> TableEmitter::addLoop(LoopOp loop) {
   return table.addLoop(record, findLists(loop));
 }
 
+/// The elements, one after the other.
+uint32_t TableEmitter::addConstant(ElementsAttr constant) {
+  auto type = cast<RankedTensorType>(constant.getType());
+  auto bytes = static_cast<size_t>(getBufferBytes(type));
+  uint32_t buffer;
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant)) {
+    buffer = table.addConstantBuffer(resource.getData().data(), bytes);
+  } else {
+    ArrayRef<char> stored = cast<DenseElementsAttr>(constant).getRawData();
+    std::string data(stored.begin(), stored.end());
+    // Of equal elements there is one.
+    while (data.size() < bytes)
+      data.append(stored.begin(), stored.end());
+    buffer = table.addConstantBuffer(data.data(), bytes);
+  }
+  table.setContents(buffer, *getDtype(type.getElementType()), bytes);
+  return buffer;
+}
+
 LogicalResult TableEmitter::addTask(TaskOp task) {
   const CompiledKernel &kernel = kernels.at(getCodeKey(task));
   for (OpResult result : task.getResults()) {
@@ -253,8 +273,11 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   if (kernel.call) {
     // The call's operands, which need not be the kernel's in number or order.
     entry.operands.clear();
-    for (unsigned number : kernel.call->getOperands())
-      entry.operands.push_back(buffers.lookup(task.getOperand(number)));
+    for (const codegen::LibraryCall::Operand &operand :
+         kernel.call->getOperands())
+      entry.operands.push_back(
+          operand.constant ? addConstant(operand.constant)
+                           : buffers.lookup(task.getOperand(operand.argument)));
   }
   if (kernel.loop) {
     FailureOr<uint32_t> number = addLoop(kernel.loop);

@@ -36,8 +36,15 @@ class LibraryCall {
 public:
   virtual ~LibraryCall();
 
-  /// The arguments of the kernel that are the call's operands, in its order.
-  llvm::ArrayRef<unsigned> getOperands() const { return operands; }
+  /// What an operand of the call is: an argument of the kernel, by its number,
+  /// or a constant in it, whose elements are in the order of its shape.
+  struct Operand {
+    Operand(unsigned argument) : argument(argument) {}
+    Operand(mlir::ElementsAttr constant) : constant(constant) {}
+    unsigned argument = 0;
+    mlir::ElementsAttr constant;
+  };
+  llvm::ArrayRef<Operand> getOperands() const { return operands; }
 
   /// Arithmetic; a multiplication and an addition count two.
   virtual int64_t countFlops() const = 0;
@@ -78,7 +85,7 @@ public:
   virtual bool isBetterGenerated() const { return false; }
 
 protected:
-  llvm::SmallVector<unsigned, 3> operands;
+  llvm::SmallVector<Operand, 3> operands;
 };
 
 /// Calls are shared by all that ask for them and never change.
@@ -117,6 +124,10 @@ mlir::Operation *getResultMaker(mlir::FunctionOpInterface kernel);
 
 /// The argument of a kernel that `value` is, if need be reshaped, or null.
 mlir::BlockArgument getKernelArgument(mlir::Value value);
+
+/// The argument of a kernel, or the constant in it, that `value` is, if need be
+/// reshaped.
+std::optional<LibraryCall::Operand> getCallOperand(mlir::Value value);
 
 } // namespace remat::codegen
 

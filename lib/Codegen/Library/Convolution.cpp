@@ -26,10 +26,10 @@ class ConvolutionCall : public LibraryCall {
 public:
   /// A filter gradient's operands are the input and the output's gradient; the
   /// second of the other kinds is the filter. A bias is the third.
-  ConvolutionCall(const remat_convolution &conv, ArrayRef<unsigned> arguments,
+  ConvolutionCall(const remat_convolution &conv, ArrayRef<Operand> callOperands,
                   ArrayRef<DevicePlan> plans)
       : conv(conv), plans(plans) {
-    operands.assign(arguments.begin(), arguments.end());
+    operands.assign(callOperands.begin(), callOperands.end());
   }
 
   int64_t countFlops() const override {
@@ -160,19 +160,19 @@ LibraryCallRef remat::codegen::matchConvolution(FunctionOpInterface kernel) {
   SmallVector<Value> values = {op.getLhs(), op.getRhs()};
   if (added)
     values.push_back(added->bias);
-  SmallVector<unsigned> arguments;
+  SmallVector<LibraryCall::Operand> operands;
   for (Value value : values) {
-    BlockArgument argument = getKernelArgument(value);
-    if (!argument)
+    std::optional<LibraryCall::Operand> operand = getCallOperand(value);
+    if (!operand)
       return {};
-    arguments.push_back(argument.getArgNumber());
+    operands.push_back(*operand);
   }
   std::optional<remat_convolution> conv = describeConvolution(op);
   if (conv && added)
     addBias(*conv);
   if (!conv || remat_convolution_workspace_bytes(&*conv, 1) < 0)
     return {};
-  return std::make_shared<ConvolutionCall>(*conv, arguments,
+  return std::make_shared<ConvolutionCall>(*conv, operands,
                                            getDevicePlans(kernel));
 }
 

@@ -10,6 +10,8 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/IR/Matchers.h"
+
 #include <mutex>
 
 using namespace mlir;
@@ -71,7 +73,10 @@ bool remat::codegen::mayBeEither(FunctionOpInterface kernel,
                                  const LibraryCall &call) {
   return call.getPlanWorkspaceBytes() && call.mayBeGenerated() &&
          llvm::equal(call.getOperands(),
-                     llvm::seq<unsigned>(0, kernel.getNumArguments()));
+                     llvm::seq<unsigned>(0, kernel.getNumArguments()),
+                     [](const LibraryCall::Operand &operand, unsigned number) {
+                       return !operand.constant && operand.argument == number;
+                     });
 }
 
 bool remat::codegen::isEither(FunctionOpInterface kernel) {
@@ -95,4 +100,16 @@ Operation *remat::codegen::getResultMaker(FunctionOpInterface kernel) {
 
 BlockArgument remat::codegen::getKernelArgument(Value value) {
   return dyn_cast<BlockArgument>(getViewRoot(value));
+}
+
+std::optional<LibraryCall::Operand>
+remat::codegen::getCallOperand(Value value) {
+  if (BlockArgument argument = getKernelArgument(value))
+    return LibraryCall::Operand(argument.getArgNumber());
+  ElementsAttr constant;
+  if (matchPattern(getViewRoot(value), m_Constant(&constant)) &&
+      isa<FloatType>(constant.getElementType()) &&
+      isa<DenseElementsAttr, DenseResourceElementsAttr>(constant))
+    return LibraryCall::Operand(constant);
+  return std::nullopt;
 }

@@ -47,10 +47,10 @@ namespace {
 class MatmulCall : public LibraryCall {
 public:
   /// `isAdded` is whether the kernel adds a contraction to something.
-  MatmulCall(const remat_matmul &matmul, ArrayRef<unsigned> arguments,
+  MatmulCall(const remat_matmul &matmul, ArrayRef<Operand> callOperands,
              bool isAdded)
       : matmul(matmul), isAdded(isAdded) {
-    operands.assign(arguments.begin(), arguments.end());
+    operands.assign(callOperands.begin(), callOperands.end());
   }
 
   int64_t countFlops() const override {
@@ -170,8 +170,10 @@ namespace {
 struct KernelRows {
   ArrayRef<PaddedRow> arguments, results;
 
-  PaddedRow ofArgument(unsigned number) const {
-    return arguments.empty() ? PaddedRow() : arguments[number];
+  /// Constants have no gaps.
+  PaddedRow of(const LibraryCall::Operand &operand) const {
+    return operand.constant || arguments.empty() ? PaddedRow()
+                                                 : arguments[operand.argument];
   }
   PaddedRow ofResult(unsigned number) const {
     return results.empty() ? PaddedRow() : results[number];
@@ -179,8 +181,8 @@ struct KernelRows {
 };
 } // namespace
 
-/// The contraction of two arguments, with operand `first` of it as A. What is
-/// made of it is result 0.
+/// The contraction of two operands of a call, with operand `first` of it as A.
+/// What is made of it is result 0.
 static std::optional<remat_matmul> describeContraction(linalg::LinalgOp op,
                                                        const KernelRows &rowsOf,
                                                        unsigned first = 0) {
@@ -193,9 +195,7 @@ static std::optional<remat_matmul> describeContraction(linalg::LinalgOp op,
     types.push_back(cast<RankedTensorType>(operand.getType()));
     std::optional<SmallVector<int64_t>> found = getStrides(
         types.back(),
-        number == 2
-            ? rowsOf.ofResult(0)
-            : rowsOf.ofArgument(getKernelArgument(operand).getArgNumber()));
+        number == 2 ? rowsOf.ofResult(0) : rowsOf.of(*getCallOperand(operand)));
     if (!found)
       return std::nullopt;
     strides.push_back(std::move(*found));
@@ -401,35 +401,35 @@ matchKernelEpilogue(FunctionOpInterface kernel) {
 /// Whether an epilogue has what it reads and makes beside the product without
 /// gaps. The input of an activation has the strides of the product.
 static bool hasEpilogueRows(const EpilogueParts &parts,
-                            ArrayRef<unsigned> arguments,
+                            ArrayRef<LibraryCall::Operand> operands,
                             const KernelRows &rowsOf, unsigned numResults) {
   constexpr int32_t withInput = REMAT_EPILOGUE_INPUT | REMAT_EPILOGUE_MASK |
                                 REMAT_EPILOGUE_GELU_GRADIENT |
                                 REMAT_EPILOGUE_RELU_GRADIENT;
-  return (!parts.operand || !rowsOf.ofArgument(arguments.back())) &&
+  return (!parts.operand || !rowsOf.of(operands.back())) &&
          (numResults == 1 || !rowsOf.ofResult(1)) &&
          (!(parts.number & withInput) || !rowsOf.ofResult(0));
 }
 
-/// A product with an epilogue, both of arguments, with results of type `made`.
+/// A product with an epilogue, with results of type `made`.
 static LibraryCallRef makeEpilogueCall(const EpilogueParts &parts, Type made,
                                        const KernelRows &rowsOf,
                                        unsigned numResults) {
   linalg::LinalgOp op = parts.product;
   // Columns are the last dimension of the result.
   unsigned first = 1 - findColumnFactor(op);
-  SmallVector<unsigned> arguments;
-  SmallVector<Value> operands = {op->getOperand(first),
-                                 op->getOperand(1 - first)};
+  SmallVector<LibraryCall::Operand> operands;
+  SmallVector<Value> values = {op->getOperand(first),
+                               op->getOperand(1 - first)};
   if (parts.operand)
-    operands.push_back(parts.operand);
-  for (Value value : operands) {
-    BlockArgument argument = getKernelArgument(value);
-    if (!argument)
+    values.push_back(parts.operand);
+  for (Value value : values) {
+    std::optional<LibraryCall::Operand> operand = getCallOperand(value);
+    if (!operand)
       return {};
-    arguments.push_back(argument.getArgNumber());
+    operands.push_back(*operand);
   }
-  if (!hasEpilogueRows(parts, arguments, rowsOf, numResults))
+  if (!hasEpilogueRows(parts, operands, rowsOf, numResults))
     return {};
   std::optional<remat_matmul> matmul = describeContraction(op, rowsOf, first);
   if (!matmul)
@@ -441,7 +441,7 @@ static LibraryCallRef makeEpilogueCall(const EpilogueParts &parts, Type made,
   matmul->c_dtype = *getDtype(getElementTypeOrSelf(made));
   if (remat_matmul_workspace_bytes(&*matmul, 1) < 0)
     return {};
-  return std::make_shared<MatmulCall>(*matmul, arguments, /*isAdded=*/false);
+  return std::make_shared<MatmulCall>(*matmul, operands, /*isAdded=*/false);
 }
 
 /// The call that a kernel on tensors without gaps is.
@@ -461,25 +461,25 @@ static LibraryCallRef matchMatmul(FunctionOpInterface kernel,
       !linalg::isaContractionOpInterface(op) ||
       !isContractionBody(*op.getBlock()) || !hasLibraryTypes(op))
     return {};
-  BlockArgument lhs = getKernelArgument(op->getOperand(0));
-  BlockArgument rhs = getKernelArgument(op->getOperand(1));
+  std::optional<LibraryCall::Operand> lhs = getCallOperand(op->getOperand(0)),
+                                      rhs = getCallOperand(op->getOperand(1));
   BlockArgument init = getKernelArgument(before ? before : op->getOperand(2));
   if (before && !init)
     return {};
   if (!lhs || !rhs || (!init && !startsFromZeros(op)))
     return {};
   // What is added to has the strides of the result.
-  if (init && rowsOf.ofArgument(init.getArgNumber()) != rowsOf.ofResult(0))
+  if (init && rowsOf.of(init.getArgNumber()) != rowsOf.ofResult(0))
     return {};
   std::optional<remat_matmul> matmul = describeContraction(op, rowsOf);
   if (matmul)
     matmul->accumulate = init ? 1 : 0;
   if (!matmul || remat_matmul_workspace_bytes(&*matmul, 1) < 0)
     return {};
-  SmallVector<unsigned> arguments = {lhs.getArgNumber(), rhs.getArgNumber()};
+  SmallVector<LibraryCall::Operand> operands = {*lhs, *rhs};
   if (init)
-    arguments.push_back(init.getArgNumber());
-  return std::make_shared<MatmulCall>(*matmul, arguments,
+    operands.push_back(init.getArgNumber());
+  return std::make_shared<MatmulCall>(*matmul, operands,
                                       static_cast<bool>(before));
 }
 
