@@ -377,7 +377,7 @@ def _sampled_corners(x, grid, interpolation_mode, padding_mode, align_corners):
 
 
 @pw_cast_for_opmath
-def _grid_sampler_3d(x, grid, interpolation_mode, padding_mode, align_corners):
+def _grid_sampler(x, grid, interpolation_mode, padding_mode, align_corners):
     flat, total = x.flatten(2), x.new_zeros(*x.shape[:2], *grid.shape[1:-1])
     for number, inside, weight, _ in _sampled_corners(x, grid, interpolation_mode, padding_mode, align_corners):
         total = total + torch.where(inside, flat.gather(2, number).view(total.shape) * weight, 0)
@@ -440,5 +440,5 @@ def more_decompositions():
             aten.fractional_max_pool2d_backward.default: _fractional_max_pool2d_backward,
             aten.fractional_max_pool3d_backward.default: _fractional_max_pool3d_backward,
             aten.grid_sampler_2d_backward.default: _grid_sampler_backward,
-            aten.grid_sampler_3d.default: _grid_sampler_3d,
+            aten.grid_sampler_2d.default: _grid_sampler, aten.grid_sampler_3d.default: _grid_sampler,
             aten.grid_sampler_3d_backward.default: _grid_sampler_backward}
