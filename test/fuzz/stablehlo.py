@@ -70,7 +70,7 @@ def describe_difference(name, got, wanted, factor):
         wrong = ~same & ~(np.abs(a - b) <= tolerance * scale)
     if not wrong.any():
         return None
-    place = tuple(int(i[0]) for i in np.nonzero(wrong))
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
     return f"{name} differs at {place}: {got[place]}, expected {wanted[place]}, scale {scale:.3g}"
 
 
