@@ -193,6 +193,8 @@ int64_t remat::codegen::getOpCost(Operation *op) {
   }
   if (isCalledFunction(op))
     return ScalarTuning::calledFunctionCost;
+  if (isa<arith::RemFOp>(op))
+    return ScalarTuning::functionCost;
   if (isa_and_nonnull<math::MathDialect>(op->getDialect()))
     return isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::CopySignOp,
                math::FloorOp, math::CeilOp>(op)

@@ -19,7 +19,8 @@ void populateTrigonometricExpansionPatterns(mlir::RewritePatternSet &patterns);
 void populateInverseTrigonometricExpansionPatterns(
     mlir::RewritePatternSet &patterns);
 
-/// Powers and cube roots of f32 scalars by logarithms in f64.
+/// Powers, cube roots, logarithms to the base 10 and remainders of f32 scalars
+/// by arithmetic in f64, rounded once.
 void populatePowerExpansionPatterns(mlir::RewritePatternSet &patterns);
 
 /// exp, exp2 and erf of f32 scalars, the latter with a relative error

@@ -44,7 +44,7 @@ int64_t remat::getBodySize(linalg::GenericOp op) {
 
 bool remat::isCalledFunction(Operation *op) {
   if (isa<arith::RemFOp>(op))
-    return true;
+    return op->getResult(0).getType().isF64();
   // Instructions, and polynomials.
   if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
       isa<math::AbsFOp, math::CeilOp, math::ClampFOp, math::CopySignOp,

@@ -26,7 +26,7 @@ llvm::SmallVector<int64_t> getLoopSizes(mlir::linalg::LinalgOp op);
 int64_t getBodySize(mlir::linalg::GenericOp op);
 
 /// Whether CPUs call a function of the C library for each element on which the
-/// scalar `op` works: most of those of f64, and remainders of floats.
+/// scalar `op` works: many of those of f64.
 bool isCalledFunction(mlir::Operation *op);
 
 /// Points of the loops of `op`; ShapedType::kDynamic if that is not known.

@@ -121,7 +121,19 @@ class SpecialTest(unittest.TestCase):
         x = torch.cat([x, few, -few])
         y = torch.cat([y, torch.linspace(-3, 3, len(few)), torch.arange(len(few)).float() % 9 - 4])
         self.check_closely([torch.pow], 7e-8, x, y)
-        self.check_closely([lambda x: x**2.5, lambda x: x**-1.25, lambda x: 1.5**x], 7e-8, x)
+        self.check_closely([lambda x: x**2.5, lambda x: x**-1.25, lambda x: 1.5**x, torch.log10], 7e-8, x)
+
+    def test_remainders(self):
+        """Exact, whatever the quotient, in all types."""
+        sizes = torch.cat([torch.logspace(-44, 38, 301), torch.arange(1, 40) / 4,
+                           torch.tensor([inf, nan, 0.0, 1e-45, 3e38, 16777215.0, 1.0])])
+        x, y = torch.cartesian_prod(torch.cat([sizes, -sizes]), torch.cat([sizes, -sizes])).unbind(1)
+        for dtype in (torch.float32, torch.bfloat16, torch.float16):
+            a, b = x.to(dtype), y.to(dtype)
+            found = torch.compile(torch.fmod, backend="remat", fullgraph=True)(a, b)
+            expected = torch.fmod(a.double(), b.double()).to(dtype)
+            self.assertTrue(torch.equal(found.nan_to_num(77), expected.nan_to_num(77)), dtype)
+            self.assertTrue(torch.equal(found[found == 0].signbit(), expected[expected == 0].signbit()), dtype)
 
     def test_powers_of_two(self):
         x = torch.cat([torch.linspace(-125.9, 127.99, 20001), torch.arange(-126.0, 128), torch.logspace(-30, 0, 101),
