@@ -42,7 +42,7 @@ public:
 private:
   LogicalResult addSignature();
   LogicalResult addOp(Operation &op);
-  uint32_t addConstant(ElementsAttr constant);
+  uint32_t addConstant(DenseElementsAttr constant);
   LogicalResult addTask(TaskOp task);
   FailureOr<uint32_t> addLoop(LoopOp loop);
   LogicalResult addBuffer(Value value, SlotAttr slot);
@@ -213,21 +213,15 @@ FailureOr<uint32_t> TableEmitter::addLoop(LoopOp loop) {
 }
 
 /// The elements, one after the other.
-uint32_t TableEmitter::addConstant(ElementsAttr constant) {
+uint32_t TableEmitter::addConstant(DenseElementsAttr constant) {
   auto type = cast<RankedTensorType>(constant.getType());
-  auto bytes = static_cast<size_t>(getBufferBytes(type));
-  uint32_t buffer;
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant)) {
-    buffer = table.addConstantBuffer(resource.getData().data(), bytes);
-  } else {
-    ArrayRef<char> stored = cast<DenseElementsAttr>(constant).getRawData();
-    std::string data(stored.begin(), stored.end());
-    // Of equal elements there is one.
-    while (data.size() < bytes)
-      data.append(stored.begin(), stored.end());
-    buffer = table.addConstantBuffer(data.data(), bytes);
-  }
-  table.setContents(buffer, *getDtype(type.getElementType()), bytes);
+  // Of equal elements there is one.
+  int64_t copies = constant.isSplat() ? type.getNumElements() : 1;
+  std::string data;
+  for (int64_t copy = 0; copy < copies; ++copy)
+    llvm::append_range(data, constant.getRawData());
+  uint32_t buffer = table.addConstantBuffer(data.data(), data.size());
+  table.setContents(buffer, *getDtype(type.getElementType()), data.size());
   return buffer;
 }
 

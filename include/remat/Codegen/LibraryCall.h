@@ -40,9 +40,9 @@ public:
   /// or a constant in it, whose elements are in the order of its shape.
   struct Operand {
     Operand(unsigned argument) : argument(argument) {}
-    Operand(mlir::ElementsAttr constant) : constant(constant) {}
+    Operand(mlir::DenseElementsAttr constant) : constant(constant) {}
     unsigned argument = 0;
-    mlir::ElementsAttr constant;
+    mlir::DenseElementsAttr constant;
   };
   llvm::ArrayRef<Operand> getOperands() const { return operands; }
 

@@ -106,10 +106,9 @@ std::optional<LibraryCall::Operand>
 remat::codegen::getCallOperand(Value value) {
   if (BlockArgument argument = getKernelArgument(value))
     return LibraryCall::Operand(argument.getArgNumber());
-  ElementsAttr constant;
+  DenseElementsAttr constant;
   if (matchPattern(getViewRoot(value), m_Constant(&constant)) &&
-      isa<FloatType>(constant.getElementType()) &&
-      isa<DenseElementsAttr, DenseResourceElementsAttr>(constant))
+      isa<FloatType>(constant.getElementType()))
     return LibraryCall::Operand(constant);
   return std::nullopt;
 }
