@@ -403,6 +403,15 @@ class GradientTest(unittest.TestCase):
         found = remat.jax.compile(windows, differentiate=False)(x)
         self.assertEqual(found.shape, windows(x).shape)
 
+    def test_scans_of_any_length(self):
+        for length in (1, 7, 8, 9, 64, 67, 513):
+            x = np.round(np.random.default_rng(0).normal(size=(3, length)) * 4).astype(np.float32)
+            for reverse in (False, True):
+                function = lambda x: (jax.lax.cumsum(x, 1, reverse), jax.lax.cumsum(x.T, 0, reverse),
+                                      jax.lax.cummax(x, 1, reverse), jax.lax.cumprod(jnp.sign(x + 0.5), 1, reverse))
+                for found, expected in zip(rj.compile(function, differentiate=False)(x), function(x)):
+                    np.testing.assert_array_equal(found, expected)
+
     def test_windows_of_the_least_number(self):
         x = random(1, 7, 7, 2)
         x[:, :4, :4] = -np.inf

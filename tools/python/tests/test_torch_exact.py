@@ -340,6 +340,16 @@ class ExactTest(unittest.TestCase):
             with self.assertRaisesRegex(remat.RunError, "multinomial: weights must be finite"):
                 self.run_compiled(lambda w: torch.multinomial(w, 1), wrong)
 
+    def test_scans_of_any_length(self):
+        """Of one block, of whole ones, of parts, and of blocks of blocks; whole numbers have exact sums."""
+        for length in (1, 7, 8, 9, 64, 67, 513):
+            with self.subTest(length=length):
+                x = (torch.randn(3, length) * 4).round()
+                x[:, length // 3] = float("-inf")
+                signs = torch.where(x > 0, 1.0, -1.0)
+                self.check(lambda x, signs: (x.cumsum(1), x.t().cumsum(0), signs.cumprod(1), *torch.cummax(x, 1),
+                                             *torch.cummin(x, 1)), x, signs)
+
     def test_order_with_nan(self):
         x = torch.tensor([[1.0, 3, float("nan"), 5], [2, 2, 1, 2], [4, 3, 3, 0]])
         self.check(lambda x: (*torch.cummax(x, 1), *torch.cummin(x, 0), *torch.median(x, 1), *x.kthvalue(3, 0),

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..mlir import Body, Value, affine_map, identity
+from ..scans import scan
 from ..sorting import order, sort_keys, take_in_order
 from .elementwise import Scalars, convert, working
 from .rules import rule
@@ -144,16 +145,8 @@ def _cumulative(name, start, combine):
     def lower(l, a, axis, reverse):
         shape, dtype, _ = l.result()
         inner = working(dtype)
-        value, f, shift = change(l, a, dtype, inner), l.function, 1
-        while shift < shape[axis]:
-            sizes, offsets, low, high = list(shape), [0] * a.rank, [0] * a.rank, [0] * a.rank
-            sizes[axis] -= shift
-            (offsets if reverse else low)[axis] = shift
-            high[axis] = shift if reverse else 0
-            moved = f.pad(f.slice(value, offsets, sizes, [1] * a.rank), low, high, start(inner))
-            value = f.generic([(value, identity(a.rank)), (moved, identity(a.rank))], shape, element_of(inner),
-                              lambda b, x, y: combine(Scalars(b, inner), x, y))
-            shift *= 2
+        value = scan(l.function, change(l, a, dtype, inner), axis, start(inner),
+                     lambda b, x, y: combine(Scalars(b, inner), x, y), reverse)
         return change(l, value, inner, dtype)
 
 

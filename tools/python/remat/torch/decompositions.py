@@ -9,36 +9,67 @@ import itertools
 import torch
 from torch._decomp.decompositions import pw_cast_for_opmath
 
+from ..scans import BLOCK
+
 # Scans and searches
 
 
-def _scan_extremum(x, dim, comes_before):
+def _scan(parts, dim, initial, merge):
+    """Each element along a dimension, of which there are several parts, merged with all before it, as in scans.py."""
+    extent = parts[0].shape[dim]
+    if extent <= 1:
+        return parts
+    width = min(BLOCK, extent)
+    count = -(-extent // width)
+
+    def make(part, number, size):
+        return part.new_full([*part.shape[:dim], size, *part.shape[dim + 1:]], number)
+
+    if extent != count * width:
+        parts = [torch.cat([part, make(part, 0, count * width - extent)], dim) for part in parts]
+    columns = list(zip(*(part.unflatten(dim, (count, width)).unbind(dim + 1) for part in parts)))
+    for place in range(1, width):
+        columns[place] = merge(columns[place - 1], columns[place])
+    if count > 1:
+        totals = _scan(columns[-1], dim, initial, merge)
+        before = [torch.cat([make(total, number, 1), total.narrow(dim, 0, count - 1)], dim)
+                  for total, number in zip(totals, initial)]
+        columns = [merge(before, column) for column in columns]
+    return [torch.stack(part, dim + 1).flatten(dim, dim + 1).narrow(dim, 0, extent) for part in zip(*columns)]
+
+
+def _scan_extremum(x, dim, initial, comes_before):
     """The largest, or smallest, elements so far and where they are, the last of equal ones; nan is one from where it
-    is on. Ranges of doubling length are combined, which may overlap at the beginning."""
+    is on."""
     if x.dim() == 0:
         return x.clone(), torch.zeros((), dtype=torch.int64, device=x.device)
-    extent, is_float = x.shape[dim], x.is_floating_point()
+    dim = dim % x.dim()
     shape = [1] * x.dim()
-    shape[dim] = extent
-    places = torch.arange(extent, device=x.device).view(shape).expand(x.shape)
-    step = 1
-    while step < extent:
-        shifted = lambda v: torch.cat([v.narrow(dim, 0, step), v.narrow(dim, 0, extent - step)], dim)
-        before, places_before = shifted(x), shifted(places)
-        taken = ~comes_before(x, before)
-        if is_float:
-            taken = x.isnan() | (taken & ~before.isnan())
-        x, places = torch.where(taken, x, before), torch.where(taken, places, places_before)
-        step *= 2
-    return x, places
+    shape[dim] = x.shape[dim]
+    places = torch.arange(x.shape[dim], device=x.device).view(shape).expand(x.shape)
+
+    def merge(before, after):
+        taken = ~comes_before(after[0], before[0])
+        if x.is_floating_point():
+            taken = after[0].isnan() | (taken & ~before[0].isnan())
+        return [torch.where(taken, *pair) for pair in zip(after, before)]
+
+    return tuple(_scan([x, places], dim, [initial, 0], merge))
+
+
+def _extreme_numbers(x):
+    """What nothing is below, and what nothing is above."""
+    if x.is_floating_point():
+        return float("-inf"), float("inf")
+    return (False, True) if x.dtype == torch.bool else (torch.iinfo(x.dtype).min, torch.iinfo(x.dtype).max)
 
 
 def _cummax(x, dim):
-    return _scan_extremum(x, dim, lambda a, b: a < b)
+    return _scan_extremum(x, dim, _extreme_numbers(x)[0], lambda a, b: a < b)
 
 
 def _cummin(x, dim):
-    return _scan_extremum(x, dim, lambda a, b: a > b)
+    return _scan_extremum(x, dim, _extreme_numbers(x)[1], lambda a, b: a > b)
 
 
 def _kthvalue(x, k, dim=-1, keepdim=False):

@@ -8,6 +8,7 @@ import math
 import torch
 
 from ..mlir import Body, Value, affine_map, identity
+from ..scans import scan
 from ..sorting import order, sort_keys, take_in_order
 from .pointwise import Scalars, lower_pointwise
 from .rules import rule
@@ -186,26 +187,13 @@ def _min(l, node, a, *args, **_):
 
 # Scans
 
-def scan(l, value, dtype, dim, initial, combine):
-    """Each element combined with all before it, in as many steps as the length has binary digits."""
-    length, shift = value.shape[dim], 1
-    while shift < length:
-        sizes, low = list(value.shape), [0] * value.rank
-        sizes[dim], low[dim] = length - shift, shift
-        moved = l.function.slice(value, [0] * value.rank, sizes, [1] * value.rank)
-        moved = l.function.pad(moved, low, [0] * value.rank, initial)
-        value = l.function.generic([(value, identity(value.rank)), (moved, identity(value.rank))], value.shape,
-                                   value.element, lambda b, x, y: combine(Scalars(b, dtype), y, x))
-        shift *= 2
-    return value
-
-
 def _scan(l, a, dim, initial, combine):
     shape, dtype = l.result()
     inner = working(dtype)
     if not shape:
         return l.converted(a, dtype)
-    value = scan(l, l.converted(a, inner), inner, wrap(dim, len(shape)), initial, combine)
+    value = scan(l.function, l.converted(a, inner), wrap(dim, len(shape)), initial,
+                 lambda b, x, y: combine(Scalars(b, inner), x, y))
     return l.convert(value, inner, dtype)
 
 

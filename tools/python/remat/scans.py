@@ -1,0 +1,55 @@
+"""Scans: each element combined with all before it.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from .mlir import identity
+
+# So many elements one after the other are combined by one kernel.
+BLOCK = 8
+
+
+def scan(f, value, dim, initial, combine, reverse=False):
+    """Each element along `dim` combined with all before it, or behind it with `reverse`: within blocks, then what is
+    before each block, and then both. So there are about two combinations for each element, and as many levels as the
+    length has digits in base BLOCK. `combine` makes a scalar of one that is before another, and that one; `initial`
+    combined with a number is that number."""
+    length = value.shape[dim]
+    if length <= 1:
+        return value
+    width = min(BLOCK, length)
+    count = -(-length // width)
+    # What is added combines with nothing that stays.
+    added = [0] * value.rank
+    added[dim] = count * width - length
+    none = [0] * value.rank
+    padded = value if length == count * width else f.pad(value, *((added, none) if reverse else (none, added)), initial)
+    blocks = f.reshape(padded, [*value.shape[:dim], count, width, *value.shape[dim + 1:]])
+    total_shape = [*value.shape[:dim], count, *value.shape[dim + 1:]]
+
+    def merge(first, second):
+        maps = [(part, identity(value.rank)) for part in (first, second)]
+        return f.generic(maps, total_shape, value.element, lambda b, x, y: combine(b, x, y))
+
+    def column(place):
+        offsets, sizes = [0] * blocks.rank, list(blocks.shape)
+        offsets[dim + 1], sizes[dim + 1] = place, 1
+        return f.reshape(f.slice(blocks, offsets, sizes, [1] * blocks.rank), total_shape)
+
+    places = list(reversed(range(width)) if reverse else range(width))
+    parts = {places[0]: column(places[0])}
+    for before, place in zip(places, places[1:]):
+        parts[place] = merge(parts[before], column(place))
+    if count > 1:
+        totals = scan(f, parts[places[-1]], dim, initial, combine, reverse)
+        one, kept, offsets = list(none), list(total_shape), list(none)
+        one[dim], kept[dim], offsets[dim] = 1, count - 1, int(reverse)
+        moved = f.slice(totals, offsets, kept, [1] * value.rank)
+        carried = f.pad(moved, *((none, one) if reverse else (one, none)), initial)
+        parts = {place: merge(carried, part) for place, part in parts.items()}
+    column_shape = [*value.shape[:dim], count, 1, *value.shape[dim + 1:]]
+    whole = f.concat([f.reshape(parts[place], column_shape) for place in range(width)], dim + 1)
+    whole = f.reshape(whole, padded.shape)
+    if padded is value:
+        return whole
+    return f.slice(whole, added if reverse else none, list(value.shape), [1] * value.rank)
