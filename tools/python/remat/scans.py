@@ -11,9 +11,9 @@ BLOCK = 8
 
 def scan(f, value, dim, initial, combine, reverse=False):
     """Each element along `dim` combined with all before it, or behind it with `reverse`: within blocks, then what is
-    before each block, and then both. So there are about two combinations for each element, and as many levels as the
-    length has digits in base BLOCK. `combine` makes a scalar of one that is before another, and that one; `initial`
-    combined with a number is that number."""
+    before each block, and then both (G. Blelloch, "Prefix Sums and Their Applications", 1990). So there are about two
+    combinations for each element, and as many levels as the length has digits in base BLOCK. `combine` takes a body and
+    two scalars of it, of which the first comes first; `initial` combined with a number is that number."""
     length = value.shape[dim]
     if length <= 1:
         return value
@@ -29,7 +29,7 @@ def scan(f, value, dim, initial, combine, reverse=False):
 
     def merge(first, second):
         maps = [(part, identity(value.rank)) for part in (first, second)]
-        return f.generic(maps, total_shape, value.element, lambda b, x, y: combine(b, x, y))
+        return f.generic(maps, total_shape, value.element, combine)
 
     def column(place):
         offsets, sizes = [0] * blocks.rank, list(blocks.shape)
