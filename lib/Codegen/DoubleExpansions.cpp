@@ -109,18 +109,9 @@ Value Emitter::log(Value x) {
   return select(isLess(x, infinity), log, x);
 }
 
-template <typename Op, Value (Emitter::*Emit)(Value)>
-static LogicalResult expand(Op op, PatternRewriter &rewriter) {
-  if (!op.getType().isF64())
-    return failure();
-  Emitter emitter(rewriter, op.getLoc());
-  rewriter.replaceOp(op, (emitter.*Emit)(op.getOperand()));
-  return success();
-}
-
 void codegen::populateDoubleExpansionPatterns(RewritePatternSet &patterns) {
-  patterns.add(expand<math::ExpOp, &Emitter::exp>);
-  patterns.add(expand<math::Exp2Op, &Emitter::exp2>);
-  patterns.add(expand<math::LogOp, &Emitter::log>);
-  patterns.add(expand<math::TanhOp, &Emitter::tanh>);
+  patterns.add(codegen::expandFunction<math::ExpOp, &Emitter::exp, 64>);
+  patterns.add(codegen::expandFunction<math::Exp2Op, &Emitter::exp2, 64>);
+  patterns.add(codegen::expandFunction<math::LogOp, &Emitter::log, 64>);
+  patterns.add(codegen::expandFunction<math::TanhOp, &Emitter::tanh, 64>);
 }

@@ -116,19 +116,13 @@ Value Emitter::erf(Value x) {
   return atLeast(atMost(quotient, 1), -1);
 }
 
-template <typename Op, Value (Emitter::*Emit)(Value)>
-static LogicalResult expand(Op op, PatternRewriter &rewriter) {
-  if (!op.getType().isF32())
-    return failure();
-  Emitter emitter(rewriter, op.getLoc());
-  rewriter.replaceOp(op, (emitter.*Emit)(op.getOperand()));
-  return success();
-}
-
 void codegen::populateExponentialExpansionPatterns(
     RewritePatternSet &patterns) {
   // Before upstream's.
-  patterns.add(expand<math::ExpOp, &Emitter::exp>, /*benefit=*/2);
-  patterns.add(expand<math::Exp2Op, &Emitter::exp2>, /*benefit=*/2);
-  patterns.add(expand<math::ErfOp, &Emitter::erf>, /*benefit=*/2);
+  patterns.add(codegen::expandFunction<math::ExpOp, &Emitter::exp>,
+               /*benefit=*/2);
+  patterns.add(codegen::expandFunction<math::Exp2Op, &Emitter::exp2>,
+               /*benefit=*/2);
+  patterns.add(codegen::expandFunction<math::ErfOp, &Emitter::erf>,
+               /*benefit=*/2);
 }

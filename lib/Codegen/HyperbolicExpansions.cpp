@@ -90,19 +90,10 @@ Value Emitter::atanh(Value x) {
   return withSign(mul(log, number(0.5)), x);
 }
 
-template <typename Op, Value (Emitter::*Emit)(Value)>
-static LogicalResult expand(Op op, PatternRewriter &rewriter) {
-  if (!op.getType().isF32())
-    return failure();
-  Emitter emitter(rewriter, op.getLoc());
-  rewriter.replaceOp(op, (emitter.*Emit)(op.getOperand()));
-  return success();
-}
-
 void codegen::populateHyperbolicExpansionPatterns(RewritePatternSet &patterns) {
-  patterns.add(expand<math::CoshOp, &Emitter::cosh>);
-  patterns.add(expand<math::SinhOp, &Emitter::sinh>);
-  patterns.add(expand<math::AsinhOp, &Emitter::asinh>);
-  patterns.add(expand<math::AcoshOp, &Emitter::acosh>);
-  patterns.add(expand<math::AtanhOp, &Emitter::atanh>);
+  patterns.add(codegen::expandFunction<math::CoshOp, &Emitter::cosh>);
+  patterns.add(codegen::expandFunction<math::SinhOp, &Emitter::sinh>);
+  patterns.add(codegen::expandFunction<math::AsinhOp, &Emitter::asinh>);
+  patterns.add(codegen::expandFunction<math::AcoshOp, &Emitter::acosh>);
+  patterns.add(codegen::expandFunction<math::AtanhOp, &Emitter::atanh>);
 }

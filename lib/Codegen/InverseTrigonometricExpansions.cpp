@@ -98,22 +98,10 @@ Value Emitter::atan2(Value y, Value x) {
   return withSign(select(hasSign(x), toHalfTurn(angle), angle), y);
 }
 
-template <typename Op, auto Emit>
-static LogicalResult expand(Op op, PatternRewriter &rewriter) {
-  if (!op.getType().isF32())
-    return failure();
-  Emitter emitter(rewriter, op.getLoc());
-  if constexpr (Op::template hasTrait<OpTrait::OneOperand>())
-    rewriter.replaceOp(op, (emitter.*Emit)(op.getOperand()));
-  else
-    rewriter.replaceOp(op, (emitter.*Emit)(op.getLhs(), op.getRhs()));
-  return success();
-}
-
 void codegen::populateInverseTrigonometricExpansionPatterns(
     RewritePatternSet &patterns) {
-  patterns.add(expand<math::AsinOp, &Emitter::asin>);
-  patterns.add(expand<math::AcosOp, &Emitter::acos>);
-  patterns.add(expand<math::AtanOp, &Emitter::atan>);
-  patterns.add(expand<math::Atan2Op, &Emitter::atan2>);
+  patterns.add(codegen::expandFunction<math::AsinOp, &Emitter::asin>);
+  patterns.add(codegen::expandFunction<math::AcosOp, &Emitter::acos>);
+  patterns.add(codegen::expandFunction<math::AtanOp, &Emitter::atan>);
+  patterns.add(codegen::expandFunction<math::Atan2Op, &Emitter::atan2>);
 }

@@ -12,16 +12,19 @@
 namespace remat::codegen {
 
 /// sin, cos and tan of f32 scalars by arithmetic, for all arguments right to
-/// 0.8 units in the last place, tan to 2.2.
+/// a unit in the last place, tan to three.
 void populateTrigonometricExpansionPatterns(mlir::RewritePatternSet &patterns);
 
 /// asin, acos, atan and atan2 of f32 scalars by polynomials.
 void populateInverseTrigonometricExpansionPatterns(
     mlir::RewritePatternSet &patterns);
 
-/// Powers, cube roots, logarithms to the base 10 and remainders of f32 scalars
-/// by arithmetic in f64, rounded once.
+/// Powers, cube roots and logarithms to the base 10 of f32 scalars by
+/// arithmetic in f64, rounded once.
 void populatePowerExpansionPatterns(mlir::RewritePatternSet &patterns);
+
+/// Remainders of scalars with fewer bits than f64, exactly.
+void populateRemainderExpansionPatterns(mlir::RewritePatternSet &patterns);
 
 /// exp, exp2 and erf of f32 scalars, the latter with a relative error
 /// of 3.2e-7, before upstream's patterns, which take more instructions.

@@ -135,6 +135,7 @@ expandFunctions(Operation *module,
   codegen::populateExponentialExpansionPatterns(patterns);
   codegen::populateHyperbolicExpansionPatterns(patterns);
   codegen::populatePowerExpansionPatterns(patterns);
+  codegen::populateRemainderExpansionPatterns(patterns);
   codegen::populateDoubleExpansionPatterns(patterns);
   codegen::populateSmallArgumentExpansionPatterns(patterns);
   populateMathF32ExpansionPatterns(patterns, hasPolynomial);

@@ -1,4 +1,4 @@
-//===- PowerExpansions.cpp - powers, cube roots, remainders of f32 --------===//
+//===- PowerExpansions.cpp - powers, cube roots, log10 of f32 -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,10 +13,6 @@
 // closest to t, which a large number that is added leaves in the lowest bits,
 // and r = t - n. P and Q were fit by iterated least squares (Lawson's weights)
 // of the relative error, which is below 2^-45 and 2^-40.
-//
-// A remainder is what is left when multiples of the divisor are taken away that
-// have the 53 highest bits of the quotient, several times: both the multiple
-// and what is left are exact, since it has no lower bit than the divisor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,13 +34,9 @@ public:
   Value pow(Value base, Value exponent);
   Value cbrt(Value x);
   Value log10(Value x);
-  Value remainder(Value dividend, Value divisor);
 
 private:
-  Value widen(Value x) { return arith::ExtFOp::create(b, type, x); }
-  Value narrow(Value x, Type to = {}) {
-    return arith::TruncFOp::create(b, to ? to : b.getF32Type(), x);
-  }
+  Value narrow(Value x) { return DoubleEmitter::narrow(x, b.getF32Type()); }
   Value isInteger(Value x) { return isEqual(math::TruncOp::create(b, x), x); }
   Value log2(Value a);
   Value exp2(Value t);
@@ -109,60 +101,8 @@ Value Emitter::log10(Value x) {
                        number(std::numeric_limits<double>::quiet_NaN()), log));
 }
 
-/// Of any type with fewer bits than f64; it has the sign of the dividend.
-Value Emitter::remainder(Value dividend, Value divisor) {
-  Value x = widen(dividend), rest = size(x), y = size(widen(divisor));
-  Value inverse = div(number(1), y);
-  // The largest quotient is 2^277, and each step takes at least 51 of its bits.
-  constexpr int numSteps = 6;
-  for (int step = 0; step < numSteps; ++step) {
-    Value quotient = math::TruncOp::create(b, mul(rest, inverse));
-    rest = fma(arith::NegFOp::create(b, quotient), y, rest);
-  }
-  // Quotients may have been one off.
-  rest = select(isLess(rest, 0), add(rest, y), rest);
-  rest = select(isMore(y, rest), rest, sub(rest, y));
-  // It is the dividend where the divisor is infinite, unless both are.
-  Value whole = fma(size(x), number(0), size(x));
-  rest = select(isEqual(y, infinity), whole, rest);
-  return narrow(withSign(rest, x), dividend.getType());
-}
-
-static LogicalResult expandRemainder(arith::RemFOp op,
-                                     PatternRewriter &rewriter) {
-  auto type = dyn_cast<FloatType>(op.getType());
-  if (!type || type.getWidth() >= 64)
-    return failure();
-  rewriter.replaceOp(
-      op, Emitter(rewriter, op.getLoc()).remainder(op.getLhs(), op.getRhs()));
-  return success();
-}
-
-static LogicalResult expandLog10(math::Log10Op op, PatternRewriter &rewriter) {
-  if (!op.getType().isF32())
-    return failure();
-  rewriter.replaceOp(op, Emitter(rewriter, op.getLoc()).log10(op.getOperand()));
-  return success();
-}
-
-static LogicalResult expandPow(math::PowFOp op, PatternRewriter &rewriter) {
-  if (!op.getType().isF32())
-    return failure();
-  rewriter.replaceOp(
-      op, Emitter(rewriter, op.getLoc()).pow(op.getLhs(), op.getRhs()));
-  return success();
-}
-
-static LogicalResult expandCbrt(math::CbrtOp op, PatternRewriter &rewriter) {
-  if (!op.getType().isF32())
-    return failure();
-  rewriter.replaceOp(op, Emitter(rewriter, op.getLoc()).cbrt(op.getOperand()));
-  return success();
-}
-
 void codegen::populatePowerExpansionPatterns(RewritePatternSet &patterns) {
-  patterns.add(expandPow);
-  patterns.add(expandCbrt);
-  patterns.add(expandLog10);
-  patterns.add(expandRemainder);
+  patterns.add(codegen::expandFunction<math::PowFOp, &Emitter::pow>);
+  patterns.add(codegen::expandFunction<math::CbrtOp, &Emitter::cbrt>);
+  patterns.add(codegen::expandFunction<math::Log10Op, &Emitter::log10>);
 }

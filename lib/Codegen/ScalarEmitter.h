@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace remat::codegen {
@@ -139,10 +140,36 @@ protected:
             sub(sum, number(0x1p52 + 1023))};
   }
 
+  Value widen(Value x) { return mlir::arith::ExtFOp::create(b, type, x); }
+  Value narrow(Value x, mlir::Type to) {
+    return mlir::arith::TruncFOp::create(b, to, x);
+  }
+
 private:
   static constexpr double integerZero = 0x1.8p52;
   static constexpr uint64_t oneBits = 0x3ff0000000000000;
 };
+
+/// What a member function of an emitter makes of the operands of `op`.
+template <typename Emitter, typename... Operands>
+mlir::Value emitBy(mlir::Value (Emitter::*emit)(Operands...),
+                   mlir::Operation *op, mlir::OpBuilder &builder) {
+  Emitter emitter(builder, op->getLoc());
+  if constexpr (sizeof...(Operands) == 1)
+    return (emitter.*emit)(op->getOperand(0));
+  else
+    return (emitter.*emit)(op->getOperand(0), op->getOperand(1));
+}
+
+/// A pattern that replaces an `Op` of f32, or of f64, by that.
+template <typename Op, auto emit, unsigned width = 32>
+mlir::LogicalResult expandFunction(Op op, mlir::PatternRewriter &rewriter) {
+  static_assert(width == 32 || width == 64);
+  if (width == 32 ? !op.getType().isF32() : !op.getType().isF64())
+    return mlir::failure();
+  rewriter.replaceOp(op, emitBy(emit, op, rewriter));
+  return mlir::success();
+}
 
 } // namespace remat::codegen
 

@@ -176,18 +176,12 @@ Value Emitter::expand(Value x) {
                 number(std::numeric_limits<double>::quiet_NaN()));
 }
 
-template <typename Op>
-static LogicalResult expandTrigonometric(Op op, PatternRewriter &rewriter) {
-  if (!op.getType().isF32())
-    return failure();
-  rewriter.replaceOp(
-      op, Emitter(rewriter, op.getLoc()).template expand<Op>(op.getOperand()));
-  return success();
-}
-
 void codegen::populateTrigonometricExpansionPatterns(
     RewritePatternSet &patterns) {
-  patterns.add(expandTrigonometric<math::SinOp>);
-  patterns.add(expandTrigonometric<math::CosOp>);
-  patterns.add(expandTrigonometric<math::TanOp>);
+  patterns.add(
+      codegen::expandFunction<math::SinOp, &Emitter::expand<math::SinOp>>);
+  patterns.add(
+      codegen::expandFunction<math::CosOp, &Emitter::expand<math::CosOp>>);
+  patterns.add(
+      codegen::expandFunction<math::TanOp, &Emitter::expand<math::TanOp>>);
 }

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Compares single operations of PyTorch, compiled by remat, with PyTorch's own: results, gradients and times.
 
-usage: torch_operations.py [TEXT...] [--slow=RATIO]
-
 Runs all operations, or those whose expression has one of the texts in it, on one thread. Times are CPU milliseconds,
 the least of several runs: of the results alone, and of results and gradients together. A call of a compiled function
 takes about 0.1 ms more than one of PyTorch, and 0.4 with gradients, whatever it computes. With `--slow`, only
@@ -11,7 +9,7 @@ operations are shown of which one of the two takes at least as many times as lon
 Exit status 1 if an operation is refused, or if a result or gradient has an error against f64 that is above 1e-5 of its
 largest element and eight times that of PyTorch in f32. Needs torch.
 """
-import re, sys, time, warnings
+import argparse, re, sys, time, warnings
 
 import torch
 import torch.nn.functional as F  # noqa: F401, expressions use it
@@ -204,22 +202,26 @@ def compare(expression):
 
 
 def main():
-    texts = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
-    slow = next((float(argument.split("=")[1]) for argument in sys.argv[1:] if argument.startswith("--slow=")), 0)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("texts", nargs="*", metavar="TEXT")
+    parser.add_argument("--slow", type=float, default=0, metavar="RATIO")
+    options = parser.parse_args()
+    chosen = [expression for expression in OPERATIONS.split("\n")[1:-1]
+              if not options.texts or any(text in expression for text in options.texts)]
+    if not chosen:
+        parser.error("no operation has one of the texts in it: " + ", ".join(options.texts))
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     failures = 0
     print(f"{'':70} remat  torch  ratio   with gradients")
-    for expression in OPERATIONS.split("\n")[1:-1]:
-        if texts and not any(text in expression for text in texts):
-            continue
+    for expression in chosen:
         try:
             times, error = compare(expression)
         except Exception as refused:  # noqa: BLE001, whatever it is belongs into the table
             times, error = [], " ".join(str(refused).split())[:300]
         failures += bool(error)
         pairs = list(zip(times[::2], times[1::2]))
-        if error or any(ours >= slow * other for ours, other in pairs):
+        if error or any(ours >= options.slow * other for ours, other in pairs):
             columns = "  ".join(f"{ours:7.2f}{other:7.2f}{ours / other:7.2f}" for ours, other in pairs)
             print(f"{expression[:68]:69}{columns}  {error}".rstrip(), flush=True)
     return failures > 0

@@ -19,11 +19,17 @@ def scan(f, value, dim, initial, combine, reverse=False):
         return value
     width = min(BLOCK, length)
     count = -(-length // width)
-    # What is added combines with nothing that stays.
-    added = [0] * value.rank
-    added[dim] = count * width - length
-    none = [0] * value.rank
-    padded = value if length == count * width else f.pad(value, *((added, none) if reverse else (none, added)), initial)
+
+    def along(size):
+        return [size if d == dim else 0 for d in range(value.rank)]
+
+    def pad(part, size, before):
+        """With so many elements more where a scan begins, or where it ends."""
+        ends = [along(size), along(0)]
+        return f.pad(part, *(ends if before != reverse else reversed(ends)), initial)
+
+    added = count * width - length
+    padded = pad(value, added, before=False)
     blocks = f.reshape(padded, [*value.shape[:dim], count, width, *value.shape[dim + 1:]])
     total_shape = [*value.shape[:dim], count, *value.shape[dim + 1:]]
 
@@ -42,14 +48,10 @@ def scan(f, value, dim, initial, combine, reverse=False):
         parts[place] = merge(parts[before], column(place))
     if count > 1:
         totals = scan(f, parts[places[-1]], dim, initial, combine, reverse)
-        one, kept, offsets = list(none), list(total_shape), list(none)
-        one[dim], kept[dim], offsets[dim] = 1, count - 1, int(reverse)
-        moved = f.slice(totals, offsets, kept, [1] * value.rank)
-        carried = f.pad(moved, *((none, one) if reverse else (one, none)), initial)
+        kept = [*value.shape[:dim], count - 1, *value.shape[dim + 1:]]
+        carried = pad(f.slice(totals, along(int(reverse)), kept, [1] * value.rank), 1, before=True)
         parts = {place: merge(carried, part) for place, part in parts.items()}
     column_shape = [*value.shape[:dim], count, 1, *value.shape[dim + 1:]]
     whole = f.concat([f.reshape(parts[place], column_shape) for place in range(width)], dim + 1)
     whole = f.reshape(whole, padded.shape)
-    if padded is value:
-        return whole
-    return f.slice(whole, added if reverse else none, list(value.shape), [1] * value.rank)
+    return f.slice(whole, along(added if reverse else 0), list(value.shape), [1] * value.rank)
