@@ -38,6 +38,17 @@ std::vector<EvictionRanking> systematicRankings(const Graph &graph) {
   return rankings;
 }
 
+bool TriedRankings::wouldRepeat(const EvictionRanking &ranking) const {
+  return llvm::any_of(tried, [&](const auto &pair) {
+    const EvictionRanking &other = pair.first;
+    return other.keepWhereItFits == ranking.keepWhereItFits &&
+           other.rankByArea == ranking.rankByArea && other.noise == 0 &&
+           ranking.noise == 0 &&
+           other.transferWeight == ranking.transferWeight &&
+           pair.second.wouldBeSame(ranking.keepRatio);
+  });
+}
+
 EvictionRanking randomRanking(std::mt19937_64 &generator) {
   EvictionRanking ranking;
   ranking.keepRatio =
@@ -148,11 +159,11 @@ double Evictor::violationWithin(const Gap &gap, int64_t bytes) const {
 /// Whether a missing operand stays alive up to the recomputation.
 bool Evictor::isKept(ValueId operand, uint32_t copy, int64_t freed,
                      const Gap &gap, int64_t budget,
-                     const EvictionRanking &ranking) const {
+                     const EvictionRanking &ranking) {
   if (graph.isArgument(operand) || graph.runsOnce(graph.producer(operand)))
     return true;
   double bytes = double(graph.bytes(operand));
-  if (bytes <= ranking.keepRatio * double(freed))
+  if (decisions.decide(bytes, double(freed), ranking.keepRatio))
     return true;
   if (!ranking.keepWhereItFits)
     return false;
@@ -382,7 +393,11 @@ bool Evictor::relieve(StepId worst, int64_t budget,
   std::make_heap(heap.begin(), heap.end());
   Closure closure;
   while (timeline.bytesAt(worst) > budget) {
-    if (heap.empty() || work.overdrawn())
+    if (heap.empty()) {
+      stuck = timeline.bytesAt(worst);
+      return false;
+    }
+    if (work.overdrawn())
       return false;
     std::pop_heap(heap.begin(), heap.end());
     Candidate candidate = heap.back();
@@ -431,6 +446,7 @@ bool Evictor::fit(int64_t budget, const EvictionRanking &ranking,
   for (ValueId form : dropped)
     drops[form] = 0;
   dropped.clear();
+  stuck = 0;
   drawForms(ranking);
   size_t rounds =
       EvictorTuning::leastRounds + EvictorTuning::roundsPerOp * graph.numOps();

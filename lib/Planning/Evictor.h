@@ -47,6 +47,43 @@ std::vector<EvictionRanking> systematicRankings(const Graph &graph);
 /// A random ranking, with noise.
 EvictionRanking randomRanking(std::mt19937_64 &generator);
 
+/// Operands of recomputations whose bytes decided whether they were kept. All
+/// decisions would have been the same for any ratio between these.
+class KeepDecisions {
+public:
+  void clear() { *this = KeepDecisions(); }
+  /// Decides about `bytes` for the sake of `freed` bytes.
+  bool decide(double bytes, double freed, double keepRatio) {
+    bool isKept = bytes <= keepRatio * freed;
+    if (isKept && bytes * keptFreed > kept * freed)
+      kept = bytes, keptFreed = freed;
+    else if (!isKept && bytes * leftFreed < left * freed)
+      left = bytes, leftFreed = freed;
+    return isKept;
+  }
+  bool wouldBeSame(double keepRatio) const {
+    return kept <= keepRatio * keptFreed && !(left <= keepRatio * leftFreed);
+  }
+
+private:
+  /// The greatest fraction that was kept, and the least that was not.
+  double kept = 0, keptFreed = 1;
+  double left = std::numeric_limits<double>::infinity(), leftFreed = 1;
+};
+
+/// Rankings without noise that were tried from one start, to tell which others
+/// would do the same again.
+class TriedRankings {
+public:
+  void add(const EvictionRanking &ranking, const KeepDecisions &decisions) {
+    tried.emplace_back(ranking, decisions);
+  }
+  bool wouldRepeat(const EvictionRanking &ranking) const;
+
+private:
+  std::vector<std::pair<EvictionRanking, KeepDecisions>> tried;
+};
+
 class Evictor {
 public:
   Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
@@ -57,6 +94,9 @@ public:
   /// as the evictions so far left it.
   bool fit(int64_t budget, const EvictionRanking &ranking,
            size_t repeatLimit = std::numeric_limits<size_t>::max());
+  /// After a `fit` that failed since no candidate was left, the bytes of the
+  /// step that had none; else 0.
+  int64_t stuckBytes() const { return stuck; }
   /// Removes repeats, the most expensive ones first, as long as the peak stays
   /// within `budget`. With noise, costs are multiplied by up to 1 + noise
   /// first. The repeats in `newest` come last, whatever they cost.
@@ -71,6 +111,10 @@ public:
   bool evictSome(const EvictionRanking &ranking, int64_t budget);
 
   std::mt19937_64 &random() { return generator; }
+
+  /// What all evictions since it was last cleared have decided by
+  /// `EvictionRanking::keepRatio`.
+  KeepDecisions &keepDecisions() { return decisions; }
 
 private:
   /// The life of a value between two uses around a step.
@@ -119,7 +163,7 @@ private:
   double reloadCost(ValueId value, const EvictionRanking &ranking) const;
   double preferenceFactor(ValueId value) const;
   bool isKept(ValueId operand, uint32_t copy, int64_t freed, const Gap &gap,
-              int64_t budget, const EvictionRanking &ranking) const;
+              int64_t budget, const EvictionRanking &ranking);
   void apply(ValueId form, const Gap &gap, StepId worst, int64_t budget,
              const EvictionRanking &ranking, Closure &closure);
   void applyCopy(ValueId value, StepId before, Closure &closure);
@@ -167,6 +211,8 @@ private:
   Timeline &timeline;
   WorkMeter &work;
   std::mt19937_64 generator;
+  KeepDecisions decisions;
+  int64_t stuck = 0;
 
   /// Values and packed forms that can be evicted.
   std::vector<ValueId> evictable;

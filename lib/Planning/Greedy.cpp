@@ -48,7 +48,15 @@ Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
   Plan best = start;
   int64_t lowest = std::numeric_limits<int64_t>::max();
   int64_t granularity = findGranularity(graph.problem);
+  TriedRankings tried;
+  unsigned numLowest = 0;
   for (const EvictionRanking &ranking : systematicRankings(graph)) {
+    // Where two ways end at the same peak, others seldom go below it.
+    if (numLowest == 2)
+      break;
+    if (tried.wouldRepeat(ranking))
+      continue;
+    evictor.keepDecisions().clear();
     timeline.load(start);
     for (int64_t part = DescentTuning::coarsest;
          part <= DescentTuning::finest && !work.overdrawn();) {
@@ -56,6 +64,7 @@ Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
       if (peak < lowest) {
         lowest = peak;
         best = timeline.plan();
+        numLowest = 0;
       }
       if (lowest <= lowerBound)
         return best;
@@ -63,15 +72,22 @@ Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
         return std::max(granularity, peak / part / granularity * granularity);
       };
       int64_t step = getStep();
-      if (evictor.fit(std::max(lowerBound, peak - step), ranking)) {
+      // More repeats than that make ever more be made again.
+      size_t repeatLimit = 2 * timeline.repeats().size() + graph.numOps() + 100;
+      if (evictor.fit(std::max(lowerBound, peak - step), ranking,
+                      repeatLimit)) {
         timeline.commit();
         continue;
       }
       timeline.rollback();
-      // A smaller step that leads to the same peaks fails again.
-      while (part <= DescentTuning::finest && getStep() == step)
+      // A smaller step that leads to the same peaks fails again, and so does
+      // one to less than where this one has got stuck, as a rule.
+      while (part <= DescentTuning::finest &&
+             (getStep() == step || peak - getStep() < evictor.stuckBytes()))
         part *= 2;
     }
+    numLowest += timeline.peak() == lowest;
+    tried.add(ranking, evictor.keepDecisions());
   }
   return best;
 }

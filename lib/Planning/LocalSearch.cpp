@@ -130,10 +130,15 @@ bool LocalSearch::construct(const EvictionRanking &ranking) {
 }
 
 void LocalSearch::findFirstPlans(double share) {
+  TriedRankings tried;
   for (const EvictionRanking &ranking : systematicRankings(graph)) {
     if (work.overdrawn() || work.spent(share) || (hasPlan() && done()))
       return;
-    construct(ranking);
+    if (!tried.wouldRepeat(ranking)) {
+      evictor.keepDecisions().clear();
+      construct(ranking);
+      tried.add(ranking, evictor.keepDecisions());
+    }
     // Where that makes too much again, smaller steps do not.
     if (!hasPlan())
       descend(LocalSearchTuning::quickStages, LocalSearchTuning::quickRounds,
@@ -162,9 +167,6 @@ const LowOrder &LocalSearch::findLowOrder() {
 
 Plan LocalSearch::findLowPeak(int64_t lowest, double share,
                               double annealingShare, LowPeakPlans *made) {
-  // A bound that is another leads to others.
-  if (made && made->lowest != lowest)
-    *made = {lowest, std::nullopt, std::nullopt};
   Plan plan = findLowPeakOfOrders(lowest, share, made);
   timeline.load(plan);
   int64_t peak = timeline.peak();

@@ -34,6 +34,31 @@ struct TwoIdle {
   Problem problem;
 };
 
+TEST(Evictor, RatiosThatDecideAlikeAreKnown) {
+  KeepDecisions decisions;
+  EXPECT_TRUE(decisions.decide(/*bytes=*/2, /*freed=*/10, /*keepRatio=*/0.3));
+  EXPECT_FALSE(decisions.decide(4, 10, 0.3));
+  EXPECT_FALSE(decisions.decide(90, 100, 0.3));
+  // Whatever the ratio, nothing is kept for the sake of nothing.
+  EXPECT_FALSE(decisions.decide(1, 0, 0.3));
+  EXPECT_TRUE(decisions.wouldBeSame(0.2));
+  EXPECT_TRUE(decisions.wouldBeSame(0.39));
+  EXPECT_FALSE(decisions.wouldBeSame(0.4));
+  EXPECT_FALSE(decisions.wouldBeSame(0.1));
+
+  EvictionRanking ranking;
+  ranking.keepRatio = 0.3;
+  TriedRankings tried;
+  tried.add(ranking, decisions);
+  ranking.keepRatio = 0.2;
+  EXPECT_TRUE(tried.wouldRepeat(ranking));
+  ranking.keepWhereItFits = !ranking.keepWhereItFits;
+  EXPECT_FALSE(tried.wouldRepeat(ranking));
+  ranking.keepWhereItFits = !ranking.keepWhereItFits;
+  ranking.noise = 0.5;
+  EXPECT_FALSE(tried.wouldRepeat(ranking));
+}
+
 TEST(Evictor, MoreEvictionsMakeOthersUnnecessary) {
   TwoIdle idle;
   Graph graph(idle.problem);
