@@ -110,6 +110,9 @@ public:
 
   /// The share of the effort of a brief plan.
   static constexpr double briefShare = 0.1;
+  /// The share of the effort that tells what all of it may lead to, and the
+  /// least part of the recomputation that it has to save for that.
+  static constexpr double trialShare = 0.3, leastTrialGain = 0.01;
   /// The share of the effort of a plan for the list.
   static constexpr double listShare = 0.03;
   /// The part of a brief plan's recomputation that more effort may save.
@@ -141,6 +144,7 @@ private:
   llvm::Error advance(unsigned way, Descent &descent, Effort effort);
   llvm::Error descend(unsigned way, int64_t budget, int64_t first,
                       Effort effort);
+  llvm::Expected<bool> isWorthAll(unsigned way, const Descent &descent);
   llvm::Error search(int64_t budget, Effort effort);
   const PackedPlan *getBest() const;
 

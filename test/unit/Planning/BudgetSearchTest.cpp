@@ -67,9 +67,10 @@ public:
   llvm::Expected<Solution> plan(const PlanRequest &request) override {
     std::string entry =
         std::to_string(request.way) + ": " + std::to_string(request.bytes) +
-        (request.effortShare == BudgetSearch::listShare ? " for the list"
-         : request.effortShare < 1                      ? " brief"
-                                                        : " full");
+        (request.effortShare == BudgetSearch::listShare    ? " for the list"
+         : request.effortShare == BudgetSearch::trialShare ? " on trial"
+         : request.effortShare < 1                         ? " brief"
+                                                           : " full");
     if (request.start)
       entry += " from " + std::to_string(lookUp(*request.start).time);
     log.push_back(entry);
@@ -121,6 +122,9 @@ private:
 
 using Log = std::vector<std::string>;
 
+/// Whether a plan has less effort than what tells what all of it leads to.
+bool isBrief(double share) { return share < BudgetSearch::trialShare; }
+
 /// A planner whose plans need all bytes that they may, and cost more the fewer
 /// these are; their arenas are larger by `gap`. Below `least` it has no plan.
 FakePlanner withGap(int64_t gap, int64_t least = 0) {
@@ -147,27 +151,55 @@ TEST(BudgetSearchTest, WhatFitsAtOnceAndIsOptimalIsTaken) {
 
 TEST(BudgetSearchTest, WhatFitsIsPlannedAgainWithAllOfTheEffort) {
   FakeClient client({{0, [](int64_t, double share) {
-                        return FakePlan{90, 100, share < 1 ? 8 : 7};
+                        return FakePlan{90, 100, isBrief(share) ? 8 : 7};
                       }}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
   EXPECT_EQ(found->time, 7);
-  EXPECT_EQ(client.getSearchLog(), Log({"0: 100 brief", "0: 100 full from 8"}));
+  EXPECT_EQ(
+      client.getSearchLog(),
+      Log({"0: 100 brief", "0: 100 on trial from 8", "0: 100 full from 7"}));
+}
+
+TEST(BudgetSearchTest, AllOfTheEffortIsForWhatAPartOfItMakesFaster) {
+  // Each plan that fits is `saved` faster for three times the effort.
+  auto search = [](FakeClient &client) {
+    llvm::Expected<PackedPlan> found =
+        BudgetSearch(client, true).planWithin(100);
+    return found ? found->time : -1;
+  };
+  auto plan = [](int64_t saved) {
+    return [=](int64_t bytes, double share) {
+      int64_t times = isBrief(share) ? 0 : share < 1 ? 1 : 2;
+      return FakePlan{bytes, bytes, 1000 - times * saved};
+    };
+  };
+  FakeClient worth({{0, plan(20)}});
+  EXPECT_EQ(search(worth), 960);
+  EXPECT_EQ(worth.getSearchLog(),
+            Log({"0: 100 brief", "0: 100 on trial from 1000",
+                 "0: 100 full from 980"}));
+  // The plan of the trial is taken, too.
+  FakeClient hardly({{0, plan(1)}});
+  EXPECT_EQ(search(hardly), 999);
+  EXPECT_EQ(hardly.getSearchLog(),
+            Log({"0: 100 brief", "0: 100 on trial from 1000"}));
 }
 
 TEST(BudgetSearchTest, WhatMoreEffortMakesWorseIsNotTaken) {
   // The plan that costs less does not fit; the brief one stays.
   FakeClient client({{0, [](int64_t bytes, double share) {
-                        return share < 1 ? FakePlan{100, 100, 80}
-                                         : FakePlan{bytes, bytes + 1,
-                                                    79 + (100 - bytes)};
+                        return isBrief(share) ? FakePlan{100, 100, 80}
+                                              : FakePlan{bytes, bytes + 1,
+                                                         79 + (100 - bytes)};
                       }}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
   EXPECT_EQ(found->time, 80);
   // The next plan costs as much as the best: no use to ask for less.
   EXPECT_EQ(client.getSearchLog(),
-            Log({"0: 100 brief", "0: 100 full from 80", "0: 99 full from 80"}));
+            Log({"0: 100 brief", "0: 100 on trial from 80",
+                 "0: 100 full from 80", "0: 99 full from 80"}));
 }
 
 TEST(BudgetSearchTest, AnotherPlannerGetsAllOfTheEffortAtOnce) {
@@ -198,11 +230,11 @@ TEST(BudgetSearchTest, StepsGrowUntilOnePlanFits) {
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
   // Too large by 10 each time: 10, 20 and 40 less. Then half of the way back,
-  // as often as allowed, and all of the effort for what fits.
+  // as often as allowed. More effort saves nothing of what fits.
   EXPECT_EQ(client.getSearchLog(),
             Log({"0: 100 brief", "0: 90 brief", "0: 70 brief", "0: 35 brief",
                  "0: 52 brief from 965", "0: 61 brief from 948",
-                 "0: 56 brief from 948", "0: 56 full from 944"}));
+                 "0: 56 brief from 948", "0: 56 on trial from 944"}));
   EXPECT_EQ(found->time, 944);
 }
 
@@ -328,7 +360,7 @@ TEST(BudgetSearchTest, TheFastestBriefPlanGetsAllOfTheEffortFirst) {
   // In both ways the second request fits, in the second with a faster plan.
   auto plan = [](int64_t brief, int64_t full) {
     return [=](int64_t bytes, double share) {
-      return FakePlan{bytes, bytes + 30, share < 1 ? brief : full};
+      return FakePlan{bytes, bytes + 30, isBrief(share) ? brief : full};
     };
   };
   auto search = [](FakeClient &client) {
@@ -341,7 +373,8 @@ TEST(BudgetSearchTest, TheFastestBriefPlanGetsAllOfTheEffortFirst) {
   EXPECT_EQ(search(client), 800);
   EXPECT_EQ(client.getSearchLog(),
             Log({"0: 100 brief", "0: 70 brief", "1: 100 brief from 1000",
-                 "1: 70 brief from 1000", "1: 70 full from 850"}));
+                 "1: 70 brief from 1000", "1: 70 on trial from 850",
+                 "1: 70 full from 800"}));
   // Here it may be more.
   FakeClient close({{0, plan(950, 860)}, {0, plan(940, 880)}});
   EXPECT_EQ(search(close), 860);
@@ -359,9 +392,9 @@ TEST(BudgetSearchTest, TheFirstCountMayFindNothing) {
   FakeClient client({{50, withGap(0, /*least=*/1000)}, {0, withGap(0)}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
-  // Only the last way gets all of the effort to find a plan at all.
+  // Only the last way would get all of the effort to find a plan at all.
   EXPECT_EQ(client.getSearchLog(),
-            Log({"0: 150 brief", "1: 100 brief", "1: 100 full from 9900"}));
+            Log({"0: 150 brief", "1: 100 brief", "1: 100 on trial from 9900"}));
 }
 
 TEST(BudgetSearchTest, TheSmallestArenaOfAllCounts) {
@@ -557,19 +590,20 @@ TEST(BudgetSearchTest, ImprovingAsksAgainFromWhatFits) {
   int64_t numPlans = 0;
   FakeClient client({{/*elsewhere=*/20, [&](int64_t bytes, double) {
                         return FakePlan{bytes, bytes + 10,
-                                        1000 - bytes - numPlans++};
+                                        1000 - bytes - 20 * numPlans++};
                       }}});
   BudgetSearch search(client, true);
   llvm::Expected<PackedPlan> found = search.planWithin(100);
   ASSERT_TRUE(bool(found));
   EXPECT_EQ(client.getSearchLog(),
-            Log({"0: 120 brief", "0: 90 brief", "0: 90 full from 909"}));
-  EXPECT_EQ(found->time, 908);
+            Log({"0: 120 brief", "0: 90 brief", "0: 90 on trial from 890",
+                 "0: 90 full from 870"}));
+  EXPECT_EQ(found->time, 850);
   client.log.clear();
   PackedPlan first = *found;
   PackedPlan improved = search.improve(100, first);
   // Half of the way back to 120, and 15 less, which is what that was too much.
-  EXPECT_EQ(client.log, Log({"0: 105 full from 908", "0: 90 full from 908"}));
+  EXPECT_EQ(client.log, Log({"0: 105 full from 850", "0: 90 full from 850"}));
   EXPECT_LT(improved.time, first.time);
   EXPECT_EQ(improved.arenaBytes, 100);
 }
