@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 
+#include <algorithm>
 #include <numeric>
 
 using namespace mlir;
@@ -22,8 +23,12 @@ bool TensorPart::overlaps(const TensorPart &other) const {
   for (auto [offset, size, stride, otherOffset, otherSize, otherStride] :
        llvm::zip(offsets, sizes, strides, other.offsets, other.sizes,
                  other.strides)) {
-    if (offset + (size - 1) * stride < otherOffset ||
-        otherOffset + (otherSize - 1) * otherStride < offset)
+    // Of a part that goes backwards, the last element is the first one in the
+    // tensor.
+    auto [first, last] = std::minmax({offset, offset + (size - 1) * stride});
+    auto [otherFirst, otherLast] =
+        std::minmax({otherOffset, otherOffset + (otherSize - 1) * otherStride});
+    if (last < otherFirst || otherLast < first)
       return false;
     // All distances between elements are that of the first two, and a multiple
     // of this.
