@@ -68,7 +68,10 @@ void remat::addKeepLoops(OpPassManager &pm, const StepOptions &options) {
 }
 
 void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
+  pm.addPass(createImportSizesPass());
   pm.addPass(createImportForeignPass());
+  // What operations of other dialects take in between.
+  pm.addPass(createImportSizesPass());
   pm.addPass(createImportComplexPass());
   // Before constants are folded.
   if (options.widen)
@@ -113,6 +116,7 @@ LogicalResult remat::importSignatures(ModuleOp module) {
                         llvm::IsaPred<BaseMemRefType>);
   };
   PassManager pm(module.getContext());
+  pm.addPass(createImportSizesPass());
   if (hasForeign(module))
     pm.addPass(createImportForeignPass());
   if (!module.getOps<ml_program::GlobalOp>().empty() ||
@@ -123,5 +127,5 @@ LogicalResult remat::importSignatures(ModuleOp module) {
     pm.addPass(createImportRandomStatePass());
     pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   }
-  return pm.empty() ? success() : pm.run(module);
+  return pm.run(module);
 }

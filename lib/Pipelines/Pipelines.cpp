@@ -147,6 +147,7 @@ static void addLayouts(OpPassManager &pm, const StepOptions &options) {
 }
 
 void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
+  pm.addPass(createImportSizesPass());
   addTarget(pm, options);
   std::string earlyStop =
       options.earlyStop ? FlagSyntax().print(*options.earlyStop) : "";
@@ -294,6 +295,7 @@ void remat::buildPlacePipeline(OpPassManager &pm, bool reuseResultBuffers) {
 void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
                                StepLevel level) {
   addTransformScript(pm, options);
+  pm.addPass(createImportSizesPass());
   // What a loop calls shows what it slices. Links of a chain stay calls.
   if (options.sequential.segments == 0) {
     pm.addPass(createAttachRulesPass());

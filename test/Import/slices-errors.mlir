@@ -41,3 +41,12 @@ func.func @repeated(%x: tensor<3xf32>, %y: tensor<2xf32>) -> tensor<3xf32> {
   %s = tensor.insert_slice %y into %x[0] [2] [0] : tensor<2xf32> into tensor<3xf32>
   return %s : tensor<3xf32>
 }
+
+// -----
+
+// Three elements would be 2^64 - 2 apart, which is -2 in 64 bits.
+func.func @wraps(%x: tensor<8xf32>, %i: index) -> tensor<3xf32> {
+  // expected-error @+1 {{has stride 9223372036854775807 in dimension 0, of size 8, where its 3 elements leave the tensor}}
+  %s = tensor.extract_slice %x[%i] [3] [9223372036854775807] : tensor<8xf32> to tensor<3xf32>
+  return %s : tensor<3xf32>
+}

@@ -198,18 +198,24 @@ static void convertGenerate(IRRewriter &rewriter, tensor::GenerateOp op) {
   rewriter.replaceOp(op, result);
 }
 
-/// Refuses offsets that are known by now, as those of unrolled loops are, and
-/// take the slice out of a tensor of `shape`.
+/// Refuses strides over more than a tensor of `shape`, and offsets that are
+/// known by now, as those of unrolled loops are, and take the slice out of it.
 template <typename Op>
 static LogicalResult checkOffsets(Op op, ArrayRef<int64_t> shape) {
   for (auto [dim, offset] : llvm::enumerate(op.getMixedOffsets())) {
     std::optional<int64_t> known = getConstantIntValue(offset);
-    int64_t size = op.getStaticSizes()[dim];
-    if (!known || size == 0)
+    int64_t size = op.getStaticSizes()[dim],
+            stride = op.getStaticStrides()[dim];
+    if (size == 0)
       continue;
     int64_t reach, last;
+    if (llvm::MulOverflow(size - 1, stride, reach))
+      return op.emitOpError("has stride ")
+             << stride << " in dimension " << dim << ", of size " << shape[dim]
+             << ", where its " << size << " elements leave the tensor";
+    if (!known)
+      continue;
     if (*known < 0 || *known >= shape[dim] ||
-        llvm::MulOverflow(size - 1, op.getStaticStrides()[dim], reach) ||
         llvm::AddOverflow(*known, reach, last) || last < 0 ||
         last >= shape[dim])
       return op.emitOpError("has offset ")

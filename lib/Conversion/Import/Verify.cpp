@@ -8,12 +8,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "Sizes.h"
 
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Interfaces/KernelOpInterface.h"
+
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTVERIFYPASS
@@ -100,7 +102,12 @@ namespace {
 struct ImportVerify : public remat::impl::ImportVerifyPassBase<ImportVerify> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
+    SizeChecker sizes;
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (failed(sizes.check(op))) {
+        signalPassFailure();
+        return WalkResult::interrupt();
+      }
       if (op == function)
         return WalkResult::advance();
       if (failed(verifyElements(op)) || failed(verifyRounding(op))) {

@@ -408,6 +408,24 @@ func.func @callback_of_strange_elements(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @codec_of_large_scope(%x: tensor<9223372036854775807xf32>) {
+  // expected-error @+1 {{'remat.scope' op has a codec for a value of type 'tensor<9223372036854775807xf32>', expected at most 281474976710656 bytes}}
+  %0 = remat.scope attributes {codec = "int8"} {
+    remat.yield %x : tensor<9223372036854775807xf32>
+  } : tensor<9223372036854775807xf32>
+  return
+}
+
+// -----
+
+func.func @codec_of_large_tag(%x: tensor<4294967296x4294967296xf32>) {
+  // expected-error @+1 {{'remat.tag' op has a codec for a value of type 'tensor<4294967296x4294967296xf32>', expected at most 281474976710656 bytes}}
+  %0 = remat.tag %x {codec = #remat.callback<"zip", bytes = (n) -> (n)>} : tensor<4294967296x4294967296xf32>
+  return
+}
+
+// -----
+
 func.func @pack_of_dynamic_shape(%x: tensor<?xf32>) {
   // expected-error @+1 {{expected static shapes, got 'tensor<?xf32>'}}
   %0 = remat.pack %x by "zip" id 0 : tensor<?xf32> -> tensor<4xi8>

@@ -428,3 +428,48 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = "chlo.zeta"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// So much is cut off and padded that sums of 64 bits wrap around.
+func.func @main(%x: tensor<5xf32>, %z: tensor<f32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'stablehlo.pad' op spreads 5 elements that become 1 apart, and pads them by -9223372036854775808 and 9223372036854775807, expected at most 281474976710656 elements of each}}
+  %0 = "stablehlo.pad"(%x, %z) <{edge_padding_low = array<i64: -9223372036854775808>, edge_padding_high = array<i64: 9223372036854775807>, interior_padding = array<i64: 0>}> : (tensor<5xf32>, tensor<f32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<5xf32>, %z: tensor<f32>) -> tensor<1xf32> {
+  // expected-error@+1 {{'stablehlo.pad' op spreads 5 elements that become 4611686018427387904 apart, and pads them by 0 and 0}}
+  %0 = "stablehlo.pad"(%x, %z) <{edge_padding_low = array<i64: 0>, edge_padding_high = array<i64: 0>, interior_padding = array<i64: 4611686018427387903>}> : (tensor<5xf32>, tensor<f32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<5xf32>, %z: tensor<f32>) -> tensor<5xf32> {
+  // expected-error@+1 {{'stablehlo.reduce_window' op has a result of type 'tensor<5xf32>', expected one of shape [0]}}
+  %0 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 5>, window_dilations = array<i64: 4611686018427387904>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%1) : (tensor<f32>) -> ()
+  }) : (tensor<5xf32>, tensor<f32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x1x5xf32>, %w: tensor<1x1x5xf32>) -> tensor<1x1x5xf32> {
+  // expected-error@+1 {{'stablehlo.convolution' op has a result of type 'tensor<1x1x5xf32>', expected one of shape [1, 1, 0]}}
+  %0 = "stablehlo.convolution"(%x, %w) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, f, 0]x[o, i, 0]->[b, f, 0]>, feature_group_count = 1 : i64, rhs_dilation = array<i64: 4611686018427387904>}> : (tensor<1x1x5xf32>, tensor<1x1x5xf32>) -> tensor<1x1x5xf32>
+  return %0 : tensor<1x1x5xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<2147483647xcomplex<f32>>) -> tensor<2147483647xcomplex<f32>> {
+  // expected-error@+1 {{'stablehlo.fft' op has a length of 2147483647, for which 4294967296 factors are stored, expected at most 67108864}}
+  %0 = "stablehlo.fft"(%x) <{fft_length = array<i64: 2147483647>, fft_type = #stablehlo<fft_type FFT>}> : (tensor<2147483647xcomplex<f32>>) -> tensor<2147483647xcomplex<f32>>
+  return %0 : tensor<2147483647xcomplex<f32>>
+}

@@ -538,6 +538,15 @@ def ImportGeneralizePass
                            "::mlir::tensor::TensorDialect"];
 }
 
+def ImportSizesPass : Pass<"remat-import-sizes"> {
+  let summary = "Refuse tensors that are too large";
+  let description = [{
+    A buffer has at most 2^48 bytes. The first value whose static extents
+    multiply to more is an error, also if nothing would store it: what other
+    passes compute of extents does not overflow then.
+  }];
+}
+
 def ImportUnitDimsPass
     : Pass<"remat-import-unit-dims", "::mlir::func::FuncOp"> {
   let summary = "Drop dimensions of size one from structured operations";
@@ -557,7 +566,7 @@ def ImportVerifyPass : Pass<"remat-import-verify", "::mlir::func::FuncOp"> {
     constants. Bodies hold scalar operations of `arith`, `math` and `complex`,
     `linalg.index`, `tensor.extract`, `remat.check_index` and `cf.assert`.
     Operations of other dialects may stand in a function if they implement
-    `KernelOpInterface`.
+    `KernelOpInterface`. No value is too large for a buffer.
   }];
 }
 

@@ -12,6 +12,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/Saturating.h"
 
 using namespace mlir;
 using namespace remat;
@@ -36,6 +37,25 @@ bool foreign::areDims(ArrayRef<int64_t> numbers, int64_t rank) {
 bool foreign::isIntegerScalar(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getRank() == 0 && isa<IntegerType>(type.getElementType());
+}
+
+int64_t foreign::getSpread(int64_t size, int64_t step) {
+  if (size == 0)
+    return 0;
+  return addCounts(multiplyCounts(size - 1, step), 1);
+}
+
+FailureOr<int64_t> foreign::getPaddedSize(Operation *op, int64_t size,
+                                          int64_t step, int64_t low,
+                                          int64_t high) {
+  int64_t spread = getSpread(size, step);
+  if (std::max({spread, step, low, high}) > maxBufferBytes ||
+      std::min(low, high) < -maxBufferBytes)
+    return op->emitOpError("spreads ")
+           << size << " elements that become " << step
+           << " apart, and pads them by " << low << " and " << high
+           << ", expected at most " << maxBufferBytes << " elements of each";
+  return spread + low + high;
 }
 
 bool foreign::areAtLeast(ArrayRef<int64_t> numbers, int64_t least) {

@@ -133,11 +133,13 @@ LogicalResult Convolution::check() {
   for (unsigned i = 0; i < strides.size(); ++i) {
     int64_t size = getSize(input, inputLayout[i + 2]),
             window = getSize(filter, filterLayout[i + 2]);
-    size = (size == 0 ? 0 : (size - 1) * inputDilations[i] + 1) +
-           padding[2 * i] + padding[2 * i + 1];
-    window = window == 0 ? 0 : (window - 1) * dilations[i] + 1;
+    FailureOr<int64_t> padded = getPaddedSize(
+        op, size, inputDilations[i], padding[2 * i], padding[2 * i + 1]);
+    if (failed(padded))
+      return failure();
+    window = getSpread(window, dilations[i]);
     shape[outputLayout[i + 2]] =
-        size < window ? 0 : (size - window) / strides[i] + 1;
+        *padded < window ? 0 : (*padded - window) / strides[i] + 1;
   }
   return checkShape(op, shape);
 }

@@ -29,6 +29,9 @@ using namespace remat::foreign;
 /// The longest transform that is a product with a matrix.
 static constexpr int64_t longestMatrix = 64;
 
+/// The most numbers in a constant that a transform multiplies by.
+static constexpr int64_t mostFactors = int64_t(1) << 26;
+
 using Number = std::complex<double>;
 
 /// exp(2 pi i turns / whole).
@@ -122,6 +125,15 @@ static int64_t findFactor(int64_t length) {
     }
   }
   return best;
+}
+
+/// The numbers in the largest constant of a transform.
+static int64_t countFactors(int64_t length) {
+  int64_t rest = length, factor;
+  while ((factor = findFactor(rest)) > 1)
+    rest /= factor;
+  int64_t chirp = factor == 0 ? 0 : llvm::PowerOf2Ceil(2 * rest - 1);
+  return std::max(length, chirp);
 }
 
 Parts Fourier::makeConstants(ArrayRef<int64_t> shape, Type element,
@@ -357,6 +369,11 @@ static LogicalResult lowerFft(Operation *op, Lowering &lowering) {
   if (to.getElementType() != expected)
     return op->emitOpError("has a result of type ")
            << to << ", expected elements of type " << expected;
+  for (int64_t length : lengths)
+    if (int64_t factors = countFactors(length); factors > mostFactors)
+      return op->emitOpError("has a length of ")
+             << length << ", for which " << factors
+             << " factors are stored, expected at most " << mostFactors;
   Location loc = op->getLoc();
   if (to.getNumElements() == 0 || from.getNumElements() == 0)
     return lowering.set(op, createZeros(builder, loc, to));

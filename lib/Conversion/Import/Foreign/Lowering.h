@@ -219,6 +219,12 @@ bool areDims(llvm::ArrayRef<int64_t> numbers, int64_t rank);
 bool isIntegerScalar(mlir::Value value);
 /// Whether all `numbers` are at least `least`.
 bool areAtLeast(llvm::ArrayRef<int64_t> numbers, int64_t least);
+/// What `size` elements take up that are `step` apart, at most INT64_MAX.
+int64_t getSpread(int64_t size, int64_t step);
+/// The same with padding by `low` and `high` elements. Refuses what no buffer
+/// could hold.
+llvm::FailureOr<int64_t> getPaddedSize(mlir::Operation *op, int64_t size,
+                                       int64_t step, int64_t low, int64_t high);
 /// Refuses a result of `op`, the one called `number`, that does not have
 /// `shape`.
 llvm::LogicalResult checkShape(mlir::Operation *op,

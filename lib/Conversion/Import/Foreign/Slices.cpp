@@ -10,6 +10,8 @@
 
 #include "Lowering.h"
 
+#include "remat/Utils/Saturating.h"
+
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -163,9 +165,12 @@ static LogicalResult checkPad(Operation *op) {
     return op->emitOpError("pads ")
            << type << " by a value of type " << padding;
   for (size_t dim = 0; dim < rank; ++dim) {
-    int64_t size = type.getDimSize(dim);
-    shape.push_back(low[dim] + high[dim] + size +
-                    std::max<int64_t>(size - 1, 0) * interior[dim]);
+    FailureOr<int64_t> size =
+        getPaddedSize(op, type.getDimSize(dim), addCounts(interior[dim], 1),
+                      low[dim], high[dim]);
+    if (failed(size))
+      return failure();
+    shape.push_back(*size);
   }
   return checkShape(op, shape);
 }

@@ -55,15 +55,17 @@ static FailureOr<Windows> readWindows(Operation *op, unsigned rank) {
 }
 
 /// How many windows there are in a tensor of `shape`.
-static SmallVector<int64_t> countWindows(const Windows &windows,
-                                         ArrayRef<int64_t> shape) {
+static FailureOr<SmallVector<int64_t>>
+countWindows(Operation *op, const Windows &windows, ArrayRef<int64_t> shape) {
   SmallVector<int64_t> counts;
   for (auto [dim, own] : llvm::enumerate(shape)) {
-    int64_t size = own == 0 ? 0 : (own - 1) * windows.spread[dim] + 1;
-    size += windows.low[dim] + windows.high[dim];
-    int64_t reach = (windows.sizes[dim] - 1) * windows.dilations[dim] + 1;
-    counts.push_back(size < reach ? 0
-                                  : (size - reach) / windows.strides[dim] + 1);
+    FailureOr<int64_t> size = getPaddedSize(
+        op, own, windows.spread[dim], windows.low[dim], windows.high[dim]);
+    if (failed(size))
+      return failure();
+    int64_t reach = getSpread(windows.sizes[dim], windows.dilations[dim]);
+    counts.push_back(
+        *size < reach ? 0 : (*size - reach) / windows.strides[dim] + 1);
   }
   return counts;
 }
@@ -264,8 +266,11 @@ static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
   FailureOr<Windows> windows = readWindows(op, rank);
   if (failed(windows))
     return failure();
+  auto counts = countWindows(op, *windows, from.getShape());
+  if (failed(counts))
+    return failure();
   for (unsigned number = 0; number < count; ++number)
-    if (failed(checkShape(op, countWindows(*windows, from.getShape()), number)))
+    if (failed(checkShape(op, *counts, number)))
       return failure();
   auto found = findCumulative(*windows, from.getShape());
   if (found && count == 1 &&
@@ -531,9 +536,10 @@ static LogicalResult lowerSelectAndScatter(Operation *op, Lowering &lowering) {
                    init = getForeignType(op->getOperand(2));
   if (failed(checkShape(op, operand.getShape())))
     return failure();
-  if (ArrayRef<int64_t>(countWindows(*windows, operand.getShape())) !=
-          source.getShape() ||
-      init.getRank() != 0)
+  auto counts = countWindows(op, *windows, operand.getShape());
+  if (failed(counts))
+    return failure();
+  if (ArrayRef<int64_t>(*counts) != source.getShape() || init.getRank() != 0)
     return op->emitOpError("has operands of types ")
            << source << " and " << init
            << ", expected one element for each window of " << operand

@@ -19,6 +19,25 @@ int64_t remat::getElementBytes(Type elementType) {
   return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
 }
 
+bool remat::hasBufferSize(ShapedType type) {
+  if (!type.hasRank())
+    return true;
+  Type element = type.getElementType();
+  if (auto complex = dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
+  int64_t bytes =
+      element.isIntOrIndexOrFloat()
+          ? std::max<int64_t>(getElementBytes(type.getElementType()), 1)
+          : 1;
+  for (int64_t size : type.getShape()) {
+    if (ShapedType::isDynamic(size) || size == 0)
+      continue;
+    if (llvm::MulOverflow(bytes, size, bytes) || bytes > maxBufferBytes)
+      return false;
+  }
+  return true;
+}
+
 bool remat::isBufferType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape() || tensor.getEncoding())
@@ -35,13 +54,7 @@ bool remat::isBufferType(Type type) {
         (width > 8 && (!llvm::isPowerOf2_32(width) || width > 128)))
       return false;
   }
-  int64_t bytes = getElementBytes(tensor.getElementType());
-  if (llvm::is_contained(tensor.getShape(), 0))
-    return true;
-  for (int64_t size : tensor.getShape())
-    if (llvm::MulOverflow(bytes, size, bytes) || bytes > maxBufferBytes)
-      return false;
-  return true;
+  return hasBufferSize(tensor);
 }
 
 int64_t remat::getBufferBytes(RankedTensorType type) {

@@ -49,6 +49,12 @@ std::optional<ElementCodec> remat::parseElementCodec(StringRef name) {
 LogicalResult remat::verifyCodec(Operation *op, Attribute codec) {
   if (!codec)
     return success();
+  // Forms are of whole blocks, whose elements are counted.
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<ShapedType>(type);
+        tensor && !hasBufferSize(tensor))
+      return op->emitOpError("has a codec for a value of type ")
+             << type << ", expected at most " << maxBufferBytes << " bytes";
   SmallVector<Attribute> codecs = getCodecs(codec);
   if (codecs.empty())
     return op->emitOpError("'codec' is an empty list, expected a codec");

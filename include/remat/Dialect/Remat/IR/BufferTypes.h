@@ -24,9 +24,14 @@ int64_t getElementBytes(mlir::Type elementType);
 /// The largest buffer; a graph of many still adds up without overflow.
 constexpr int64_t maxBufferBytes = int64_t(1) << 48;
 
+/// Whether extents multiply to at most `maxBufferBytes`, with the bytes of an
+/// element if they are known. Extents that are dynamic or 0 are left out, so
+/// that a product of some extents is far from overflowing, too.
+bool hasBufferSize(mlir::ShapedType type);
+
 /// Whether values of the type can be buffers: a ranked tensor of static shape
-/// without an encoding, of integers, floats, complex numbers or indices, whose
-/// size is far from overflowing (at most `maxBufferBytes`).
+/// without an encoding, of integers, floats, complex numbers or indices, that
+/// `hasBufferSize`.
 bool isBufferType(mlir::Type type);
 
 /// The bytes that a value of a buffer type takes, rounded up to
