@@ -66,10 +66,16 @@ private:
 
 } // namespace
 
-/// Whether `map` selects distinct dimensions (or the only element of a
-/// dimension of size 1).
-static bool isProjection(AffineMap map) {
-  return map.isProjectedPermutation(/*allowZeroInResults=*/true);
+/// Whether `leaf` is read by distinct loops and as the only element of other
+/// dimensions.
+static bool isProjection(const StructuredBody::Element &leaf) {
+  if (!leaf.map.isProjectedPermutation(/*allowZeroInResults=*/true))
+    return false;
+  auto type = dyn_cast<ShapedType>(leaf.source.getType());
+  for (auto [dim, expr] : llvm::enumerate(leaf.map.getResults()))
+    if (isa<AffineConstantExpr>(expr) && type.getDimSize(dim) != 1)
+      return false;
+  return true;
 }
 
 /// The cotangent g of a result reaches the value that is reduced as it is, or
@@ -268,14 +274,14 @@ LogicalResult StructuredRule::run(ArrayRef<Value> accumulators) {
   // Operands with one element for each point, those of the same map together.
   llvm::MapVector<AffineMap, SmallVector<Element>> groups;
   for (const Element &leaf : leaves)
-    if (isProjection(leaf.map) && forward.coversAllLoops(leaf.map))
+    if (isProjection(leaf) && forward.coversAllLoops(leaf.map))
       groups[leaf.map].push_back(leaf);
   for (auto &[map, group] : groups)
     if (failed(emitTogether(group)))
       return failure();
 
   for (const Element &leaf : leaves) {
-    if (!isProjection(leaf.map)) {
+    if (!isProjection(leaf)) {
       if (failed(
               emitScatter(leaf.inside, leaf.source, [&](BodyDerivative &body) {
                 return body.apply(leaf.map);
