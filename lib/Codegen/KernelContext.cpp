@@ -8,10 +8,10 @@
 #include "remat/Codegen/LoopNest.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Builders.h"
 #include "remat/Utils/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -34,20 +34,8 @@ Value remat::codegen::emitIndex(OpBuilder &builder, Location loc,
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-Value remat::codegen::emitConstant(OpBuilder &builder, Location loc, Type type,
-                                   Attribute value) {
-  if (isa<ComplexType>(type))
-    return complex::ConstantOp::create(builder, loc, type,
-                                       cast<ArrayAttr>(value));
-  return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value));
-}
-
 Value remat::codegen::emitZero(OpBuilder &builder, Location loc, Type type) {
-  if (auto complexType = dyn_cast<ComplexType>(type)) {
-    Attribute zero = builder.getZeroAttr(complexType.getElementType());
-    return emitConstant(builder, loc, type, builder.getArrayAttr({zero, zero}));
-  }
-  return emitConstant(builder, loc, type, builder.getZeroAttr(type));
+  return createZeroConstant(builder, loc, type);
 }
 
 Value remat::codegen::emitLinear(OpBuilder &builder, Location loc,

@@ -30,6 +30,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Interfaces/KernelOpInterface.h"
+#include "remat/Utils/Builders.h"
 
 using namespace mlir;
 using namespace remat;
@@ -67,8 +68,9 @@ struct SplatToFill : RewritePattern {
           !matchPattern(op, m_Constant(&elements)) || !elements.isSplat())
         return failure();
       rewriter.setInsertionPoint(op);
-      scalar = emitConstant(rewriter, op->getLoc(), elements.getElementType(),
-                            elements.getSplatValue<Attribute>());
+      scalar = createScalarConstant(rewriter, op->getLoc(),
+                                    elements.getElementType(),
+                                    elements.getSplatValue<Attribute>());
     }
     Value empty = createEmpty(rewriter, op->getLoc(), op->getResult(0));
     rewriter.replaceOpWithNewOp<linalg::FillOp>(op, scalar, empty);
@@ -292,7 +294,8 @@ struct DecomposePad : OpRewritePattern<tensor::PadOp> {
         !op.getSourceType().hasStaticShape())
       return rewriter.notifyMatchFailure(op, "not a static constant padding");
     if (Attribute constant; matchPattern(fill, m_Constant(&constant)))
-      fill = emitConstant(rewriter, op.getLoc(), fill.getType(), constant);
+      fill =
+          createScalarConstant(rewriter, op.getLoc(), fill.getType(), constant);
     rewriter.replaceOp(op, insertWithFrame(rewriter, op.getLoc(),
                                            op.getSource(), op.getStaticLow(),
                                            op.getSourceType().getShape(),

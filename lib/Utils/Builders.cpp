@@ -14,11 +14,19 @@
 using namespace mlir;
 using namespace remat;
 
+Value remat::createScalarConstant(OpBuilder &builder, Location loc, Type type,
+                                  Attribute value) {
+  if (isa<ComplexType>(type))
+    return complex::ConstantOp::create(builder, loc, type,
+                                       cast<ArrayAttr>(value));
+  return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value));
+}
+
 Value remat::createZeroConstant(OpBuilder &builder, Location loc, Type type) {
   if (auto complexType = dyn_cast<ComplexType>(type)) {
     Attribute zero = builder.getZeroAttr(complexType.getElementType());
-    return complex::ConstantOp::create(builder, loc, type,
-                                       builder.getArrayAttr({zero, zero}));
+    return createScalarConstant(builder, loc, type,
+                                builder.getArrayAttr({zero, zero}));
   }
   // There is no attribute for a tensor of complex zeros.
   if (auto tensor = dyn_cast<RankedTensorType>(type);

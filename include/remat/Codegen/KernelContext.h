@@ -92,10 +92,6 @@ mlir::Value emitLinear(mlir::OpBuilder &builder, mlir::Location loc,
                        int64_t offset, llvm::ArrayRef<int64_t> coefficients,
                        llvm::ArrayRef<mlir::Value> indices);
 
-/// A constant; the value of a complex one is an array of two floats.
-mlir::Value emitConstant(mlir::OpBuilder &builder, mlir::Location loc,
-                         mlir::Type type, mlir::Attribute value);
-
 /// The zero of a type of numbers, complex ones included.
 mlir::Value emitZero(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Type type);

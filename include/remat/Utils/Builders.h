@@ -11,6 +11,10 @@
 
 namespace remat {
 
+/// A constant number; the value of a complex one is an array of two floats.
+mlir::Value createScalarConstant(mlir::OpBuilder &builder, mlir::Location loc,
+                                 mlir::Type type, mlir::Attribute value);
+
 /// A constant zero of a floating-point, integer, index or complex, scalar or
 /// tensor `type`.
 mlir::Value createZeroConstant(mlir::OpBuilder &builder, mlir::Location loc,

@@ -6,7 +6,6 @@
 
 #include "Lowering.h"
 
-#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
@@ -24,8 +23,7 @@ static Value createComplexNumber(OpBuilder &builder, Location loc,
   auto number = *dense.getValues<std::complex<APFloat>>().begin();
   Attribute parts[] = {FloatAttr::get(type.getElementType(), number.real()),
                        FloatAttr::get(type.getElementType(), number.imag())};
-  return complex::ConstantOp::create(builder, loc, type,
-                                     builder.getArrayAttr(parts));
+  return createScalarConstant(builder, loc, type, builder.getArrayAttr(parts));
 }
 
 static LogicalResult lowerConstant(Operation *op, Lowering &lowering) {

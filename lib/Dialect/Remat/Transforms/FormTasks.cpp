@@ -28,6 +28,8 @@
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/EntryFunction.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
 namespace remat {

@@ -16,8 +16,10 @@
 #include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Utils/Builders.h"
 #include "remat/Utils/Structured.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
@@ -70,18 +72,33 @@ static void collectInputs(Value root, SetVector<Operation *> &prologue,
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Lets the copy of a fill be a fill, which needs no buffer beside its result.
+/// The number that all elements of `value` are, if it is filled with one or a
+/// constant.
+static Value findFilling(OpBuilder &builder, Value value) {
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    return fill.value();
+  DenseElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat())
+    return {};
+  return createScalarConstant(builder, value.getLoc(),
+                              elements.getElementType(),
+                              elements.getSplatValue<Attribute>());
+}
+
+/// Lets the copy of equal elements be a fill, which needs no buffer beside its
+/// result.
 static Operation *simplifyCopy(OpBuilder &builder, Operation *op) {
   auto copy = dyn_cast<linalg::CopyOp>(op);
-  auto fill = copy ? copy.getDpsInputs()[0].getDefiningOp<linalg::FillOp>()
-                   : linalg::FillOp();
-  if (!fill)
+  if (!copy)
     return op;
-  auto direct = linalg::FillOp::create(builder, op->getLoc(), fill.value(),
+  Value source = copy.getDpsInputs()[0], filling = findFilling(builder, source);
+  if (!filling)
+    return op;
+  auto direct = linalg::FillOp::create(builder, op->getLoc(), filling,
                                        copy.getDpsInits()[0]);
   copy.erase();
-  if (fill->use_empty())
-    fill.erase();
+  if (source.use_empty())
+    source.getDefiningOp()->erase();
   return direct;
 }
 

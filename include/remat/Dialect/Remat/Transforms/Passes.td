@@ -339,6 +339,8 @@ def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
     Tasks whose kernels are structurally equal share one function.
   }];
   let dependentDialects = ["::remat::RematDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::complex::ComplexDialect",
                            "::mlir::linalg::LinalgDialect"];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"\"main\"",
