@@ -473,3 +473,12 @@ func.func @main(%x: tensor<2147483647xcomplex<f32>>) -> tensor<2147483647xcomple
   %0 = "stablehlo.fft"(%x) <{fft_length = array<i64: 2147483647>, fft_type = #stablehlo<fft_type FFT>}> : (tensor<2147483647xcomplex<f32>>) -> tensor<2147483647xcomplex<f32>>
   return %0 : tensor<2147483647xcomplex<f32>>
 }
+
+// -----
+
+// A slice of nothing may begin behind the end, where there is no element.
+func.func @main(%x: tensor<4xf32>, %i: tensor<3x1xi64>) -> tensor<3xf32> {
+  // expected-error@+1 {{'stablehlo.gather' op takes slices of 0 in dimension 0 of 'tensor<4xf32>'}}
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 0>, indices_are_sorted = false}> : (tensor<4xf32>, tensor<3x1xi64>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}

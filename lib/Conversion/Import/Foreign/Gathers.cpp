@@ -109,9 +109,13 @@ FailureOr<SmallVector<int64_t>> Gather::check(Operation *op) const {
                   indicesBatching, vectorDim) ||
       places.shape.size() != batchDims.size())
     return op->emitOpError("has dimension numbers that do not fit its types");
+  // A slice of nothing may begin behind the last element, where the result must
+  // not read one.
+  int64_t least = to.getNumElements() == 0 ? 0 : 1;
   for (int64_t dim = 0; dim < rank; ++dim)
     if (sizes[dim] < 0 || sizes[dim] > from.getDimSize(dim) ||
-        (sizes[dim] > 1 && llvm::is_contained(reduced, dim)))
+        (llvm::is_contained(reduced, dim) &&
+         (sizes[dim] > 1 || sizes[dim] < least)))
       return op->emitOpError("takes slices of ")
              << sizes[dim] << " in dimension " << dim << " of " << from;
   if (from.getNumElements() == 0 && to.getNumElements() != 0)
