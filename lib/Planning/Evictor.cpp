@@ -393,11 +393,7 @@ bool Evictor::relieve(StepId worst, int64_t budget,
   std::make_heap(heap.begin(), heap.end());
   Closure closure;
   while (timeline.bytesAt(worst) > budget) {
-    if (heap.empty()) {
-      stuck = timeline.bytesAt(worst);
-      return false;
-    }
-    if (work.overdrawn())
+    if (heap.empty() || work.overdrawn())
       return false;
     std::pop_heap(heap.begin(), heap.end());
     Candidate candidate = heap.back();
@@ -446,7 +442,6 @@ bool Evictor::fit(int64_t budget, const EvictionRanking &ranking,
   for (ValueId form : dropped)
     drops[form] = 0;
   dropped.clear();
-  stuck = 0;
   drawForms(ranking);
   size_t rounds =
       EvictorTuning::leastRounds + EvictorTuning::roundsPerOp * graph.numOps();

@@ -94,9 +94,6 @@ public:
   /// as the evictions so far left it.
   bool fit(int64_t budget, const EvictionRanking &ranking,
            size_t repeatLimit = std::numeric_limits<size_t>::max());
-  /// After a `fit` that failed since no candidate was left, the bytes of the
-  /// step that had none; else 0.
-  int64_t stuckBytes() const { return stuck; }
   /// Removes repeats, the most expensive ones first, as long as the peak stays
   /// within `budget`. With noise, costs are multiplied by up to 1 + noise
   /// first. The repeats in `newest` come last, whatever they cost.
@@ -212,7 +209,6 @@ private:
   WorkMeter &work;
   std::mt19937_64 generator;
   KeepDecisions decisions;
-  int64_t stuck = 0;
 
   /// Values and packed forms that can be evicted.
   std::vector<ValueId> evictable;

@@ -50,9 +50,10 @@ Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
   int64_t granularity = findGranularity(graph.problem);
   TriedRankings tried;
   unsigned numLowest = 0;
+  uint64_t before = work.steps();
   for (const EvictionRanking &ranking : systematicRankings(graph)) {
     // Where two ways end at the same peak, others seldom go below it.
-    if (numLowest == 2)
+    if (numLowest >= 2 && work.steps() - before > DescentTuning::patience)
       break;
     if (tried.wouldRepeat(ranking))
       continue;
@@ -80,10 +81,8 @@ Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
         continue;
       }
       timeline.rollback();
-      // A smaller step that leads to the same peaks fails again, and so does
-      // one to less than where this one has got stuck, as a rule.
-      while (part <= DescentTuning::finest &&
-             (getStep() == step || peak - getStep() < evictor.stuckBytes()))
+      // A smaller step that leads to the same peaks fails again.
+      while (part <= DescentTuning::finest && getStep() == step)
         part *= 2;
     }
     numLowest += timeline.peak() == lowest;

@@ -167,6 +167,9 @@ const LowOrder &LocalSearch::findLowOrder() {
 
 Plan LocalSearch::findLowPeak(int64_t lowest, double share,
                               double annealingShare, LowPeakPlans *made) {
+  // A bound that is another leads to others.
+  if (made && made->lowest != lowest)
+    *made = {lowest, std::nullopt, std::nullopt};
   Plan plan = findLowPeakOfOrders(lowest, share, made);
   timeline.load(plan);
   int64_t peak = timeline.peak();

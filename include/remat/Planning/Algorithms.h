@@ -383,6 +383,7 @@ llvm::Expected<Solution> planAuto(const Problem &problem,
 /// effort, which may take long: plans in the given order and in a lower one,
 /// which do not go below a bound.
 struct LowPeakPlans {
+  int64_t lowest = -1;
   std::optional<Plan> inGivenOrder, inLowOrder;
 };
 
