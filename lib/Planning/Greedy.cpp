@@ -73,10 +73,7 @@ Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
         return std::max(granularity, peak / part / granularity * granularity);
       };
       int64_t step = getStep();
-      // More repeats than that make ever more be made again.
-      size_t repeatLimit = 2 * timeline.repeats().size() + graph.numOps() + 100;
-      if (evictor.fit(std::max(lowerBound, peak - step), ranking,
-                      repeatLimit)) {
+      if (evictor.fit(std::max(lowerBound, peak - step), ranking)) {
         timeline.commit();
         continue;
       }

@@ -134,7 +134,7 @@ TEST(FromSmallest, IsForAutoAndForWhatFits) {
 // A search for each budget alone finds slower plans for some larger budgets.
 TEST(FromSmallest, LargerBudgetsHaveNoSlowerPlans) {
   unsigned slowerAlone = 0;
-  Problem problem = layered(5, 8, 6);
+  Problem problem = layered(4, 8, 6);
   SolverOptions options = brief();
   options.effort = 0.05;
   llvm::Expected<FeasibilityCertificate> lowest =
