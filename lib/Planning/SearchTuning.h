@@ -273,8 +273,9 @@ struct DescentTuning {
   /// The budget comes down by 1/coarsest of the peak at first; the part is
   /// halved after each failure, and 1/finest is the last that is tried.
   static constexpr int64_t coarsest = 32, finest = 1024;
-  /// Steps after which two descents that end at the same peak are enough. The
-  /// same for any effort, as what they lead to is kept for another.
+  /// Steps after which two descents that end at the same peak are enough. They
+  /// do not depend on the effort, since `LowPeakPlans` keeps what they lead to
+  /// for other efforts.
   static constexpr uint64_t patience = 4'000'000;
 };
 
