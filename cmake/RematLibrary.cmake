@@ -45,6 +45,31 @@ else()
   target_link_libraries(remat_mlir INTERFACE MLIR LLVM)
 endif()
 
+# remat_compile_together(target): where CMAKE_UNITY_BUILD is on, several files
+# are compiled as one. `using namespace llvm` in some of them makes names
+# ambiguous in those that use another namespace: the fewer ones stay alone.
+function(remat_compile_together target)
+  get_target_property(sources ${target} SOURCES)
+  set(of_llvm)
+  set(others)
+  foreach(source IN LISTS sources)
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      file(STRINGS ${source} found REGEX "^using namespace llvm;" LIMIT_COUNT 1)
+      if(found)
+        list(APPEND of_llvm ${source})
+      else()
+        list(APPEND others ${source})
+      endif()
+    endif()
+  endforeach()
+  list(LENGTH of_llvm num_of_llvm)
+  list(LENGTH others num_others)
+  if(num_of_llvm LESS num_others)
+    set(others ${of_llvm})
+  endif()
+  set_source_files_properties(${others} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # remat_configure_target(target): include paths, flags and the shared PCH.
 function(remat_configure_target target)
   target_include_directories(${target} PUBLIC
@@ -56,6 +81,7 @@ function(remat_configure_target target)
   target_compile_definitions(${target} PRIVATE ${remat_llvm_definitions})
   target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:remat_pch,INTERFACE_COMPILE_OPTIONS>)
   target_precompile_headers(${target} REUSE_FROM remat_pch)
+  remat_compile_together(${target})
 endfunction()
 
 # remat_add_library(name SOURCES... LINK_LIBS libs... DEPENDS tablegen-targets...)

@@ -14,13 +14,13 @@ Gates, with their time on two quiet cores and what they need to be built:
               columns, lines of Python and of pages at most 120, no line ends
               in a space                                    3 s, nothing
   includes    no folder includes one that stands on it      1 s, nothing
-  warnings    everything builds in the preset `dev`, where warnings are errors,
-              and lib/Planning and lib/Runtime with the system's g++
-                                            1 min, and 4 min for the build
+  warnings    every file by itself builds in the preset `files`, where warnings
+              are errors, and lib/Planning and lib/Runtime with the system's g++
+                                            1 min, and 20 min for the build
   roundtrip   IR that tests read, and IR that remat-opt prints in them, survives
               printing, parsing and bytecode           2 min, preset `dev`
   tidy        clang-tidy 22 on the C++ files that changed; --all takes 10 min
-                          5 s for each file, generated headers of the preset
+                          5 s for each file, generated headers of `files`
   sanitizers  the unit tests, and lit without long runs of models, in the preset
               `asan`                        6 min, and 7 min for the build
   all         all of these
@@ -125,7 +125,7 @@ includes() {
 }
 
 warnings() {
-  tools/setup.sh
+  tools/setup.sh --preset=files
   # The planner is plain C++ on LLVM's support library and the run time is a
   # package without LLVM, so both have to suit the system's compiler too.
   local flags=(-std=c++17 -O1 -Wall -Wextra -Werror -Wno-unused-parameter
@@ -182,9 +182,9 @@ tidy() {
   # Sources are read as they are compiled, with the precompiled header and the
   # headers that TableGen makes. The launcher of compilers is not part of
   # compile_commands.json.
-  tools/setup.sh remat_pch
-  ninja -C build -t targets all | sed -n 's/^\(Remat[A-Za-z]*IncGen\): phony$/\1/p' |
-    xargs ninja -C build
+  tools/setup.sh --preset=files remat_pch
+  ninja -C build-files -t targets all |
+    sed -n 's/^\(Remat[A-Za-z]*IncGen\): phony$/\1/p' | xargs ninja -C build-files
   local files
   if [ -n "$everything" ]; then
     files=$(sources "${code[@]}" -- '*.cpp')
@@ -194,13 +194,13 @@ tidy() {
   # Only what the build compiles: other projects in test/ are none of it.
   files=$(python3 -c '
 import json, os, sys
-known = {os.path.relpath(entry["file"]) for entry in json.load(open("build/compile_commands.json"))}
+known = {os.path.relpath(entry["file"]) for entry in json.load(open("build-files/compile_commands.json"))}
 print(*[file for file in sys.stdin.read().split() if file in known], sep="\n")' <<<"$files")
   if [ -z "$files" ]; then
     echo "no C++ file has changed"
     return
   fi
-  xargs -P "$cores" -n 1 clang-tidy-22 -p build --quiet \
+  xargs -P "$cores" -n 1 clang-tidy-22 -p build-files --quiet \
     --warnings-as-errors='*' <<<"$files" 2> >(grep -v 'warnings generated' >&2)
 }
 

@@ -3,8 +3,9 @@
 #
 #   tools/setup.sh [--preset=PRESET] [TARGET...]
 #
-# Presets (CMakePresets.json): dev, the default, in build/; release in
-# build-release/; asan in build-asan/; wheel in build-wheel/ (tools/wheel.sh).
+# Presets (CMakePresets.json): dev, the default, in build/; files in
+# build-files/; release in build-release/; asan in build-asan/; wheel in
+# build-wheel/ (tools/wheel.sh).
 # Without a target everything is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -25,15 +25,15 @@
 using namespace mlir;
 using namespace remat;
 
-static constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Numbers of 32 bits and what is left.
 static constexpr double log2High = 6.93147180369123816490e-01;
 static constexpr double log2Low = 1.90821492927058770002e-10;
 
 namespace {
-class Emitter : codegen::DoubleEmitter {
+class FunctionEmitter : codegen::DoubleEmitter {
 public:
-  Emitter(OpBuilder &builder, Location loc) : DoubleEmitter(builder, loc) {}
+  FunctionEmitter(OpBuilder &builder, Location loc)
+      : DoubleEmitter(builder, loc) {}
 
   Value exp(Value x);
   Value exp2(Value x);
@@ -49,7 +49,7 @@ private:
 };
 } // namespace
 
-Value Emitter::expm1OfSmall(Value r) {
+Value FunctionEmitter::expm1OfSmall(Value r) {
   SmallVector<double> coefficients;
   double factorial = 1;
   for (int i = 2; i <= 13; ++i)
@@ -58,27 +58,27 @@ Value Emitter::expm1OfSmall(Value r) {
 }
 
 /// x 2^n in two steps, since the whole power may be none.
-Value Emitter::scale(Value x, Value n) {
+Value FunctionEmitter::scale(Value x, Value n) {
   Value half = roundInto(mul(n, number(0.5)));
   Value rest = roundInto(sub(n, takeFrom(half)));
   return mul(mul(x, powerOfTwo(half)), powerOfTwo(rest));
 }
 
-Value Emitter::exp(Value x) {
+Value FunctionEmitter::exp(Value x) {
   // Beyond, results are 0 and infinite.
   x = atLeast(atMost(x, 710), -746);
   Value n = takeFrom(roundInto(mul(x, number(1.4426950408889634))));
   return scale(add(expm1OfSmall(reduce(n, x)), number(1)), n);
 }
 
-Value Emitter::exp2(Value x) {
+Value FunctionEmitter::exp2(Value x) {
   x = atLeast(atMost(x, 1025), -1076);
   Value n = takeFrom(roundInto(x));
   Value r = mul(sub(x, n), number(0.69314718055994531));
   return scale(add(expm1OfSmall(r), number(1)), n);
 }
 
-Value Emitter::tanh(Value x) {
+Value FunctionEmitter::tanh(Value x) {
   // Beyond, the result is 1.
   Value a = atMost(size(x), 20), twice = add(a, a);
   Value sum = roundInto(mul(twice, number(1.4426950408889634)));
@@ -88,7 +88,7 @@ Value Emitter::tanh(Value x) {
   return withSign(div(t, add(t, number(2))), x);
 }
 
-Value Emitter::log(Value x) {
+Value FunctionEmitter::log(Value x) {
   Value isSubnormal = isLess(x, 0x1p-1022);
   auto [m, e] = split(mul(x, select(isSubnormal, number(0x1p54), number(1))));
   e = sub(e, select(isSubnormal, number(54), number(0)));
@@ -110,8 +110,10 @@ Value Emitter::log(Value x) {
 }
 
 void codegen::populateDoubleExpansionPatterns(RewritePatternSet &patterns) {
-  patterns.add(codegen::expandFunction<math::ExpOp, &Emitter::exp, 64>);
-  patterns.add(codegen::expandFunction<math::Exp2Op, &Emitter::exp2, 64>);
-  patterns.add(codegen::expandFunction<math::LogOp, &Emitter::log, 64>);
-  patterns.add(codegen::expandFunction<math::TanhOp, &Emitter::tanh, 64>);
+  patterns.add(codegen::expandFunction<math::ExpOp, &FunctionEmitter::exp, 64>);
+  patterns.add(
+      codegen::expandFunction<math::Exp2Op, &FunctionEmitter::exp2, 64>);
+  patterns.add(codegen::expandFunction<math::LogOp, &FunctionEmitter::log, 64>);
+  patterns.add(
+      codegen::expandFunction<math::TanhOp, &FunctionEmitter::tanh, 64>);
 }

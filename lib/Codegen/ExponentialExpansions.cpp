@@ -51,9 +51,9 @@ static constexpr Coefficients erfDenominator = {
 static constexpr float exponentZero = 0x1.8p23f + 127;
 
 namespace {
-class Emitter : codegen::ScalarEmitter {
+class ExponentialEmitter : codegen::ScalarEmitter {
 public:
-  Emitter(OpBuilder &builder, Location loc)
+  ExponentialEmitter(OpBuilder &builder, Location loc)
       : ScalarEmitter(builder, loc, builder.getF32Type()) {}
 
   Value exp(Value x);
@@ -68,7 +68,8 @@ private:
 
 /// c[0] + c[1] x + ... + c[5] x^5, in pairs: the sums are half as deep as those
 /// of Horner's scheme, and so is what rounding adds up to.
-Value Emitter::evaluate(const Coefficients &c, Value x, Value square) {
+Value ExponentialEmitter::evaluate(const Coefficients &c, Value x,
+                                   Value square) {
   auto evaluatePair = [&](unsigned i) {
     return fma(number(c[i + 1]), x, number(c[i]));
   };
@@ -77,7 +78,7 @@ Value Emitter::evaluate(const Coefficients &c, Value x, Value square) {
 }
 
 /// exp(r) times the power of two whose exponent is in the lowest bits of `sum`.
-Value Emitter::scaledExp(Value r, Value sum) {
+Value ExponentialEmitter::scaledExp(Value r, Value sum) {
   Value square = mul(r, r);
   Value rest = fma(evaluate(expRest, r, square), square, r);
   Type word = b.getI32Type();
@@ -88,7 +89,7 @@ Value Emitter::scaledExp(Value r, Value sum) {
   return fma(rest, power, power);
 }
 
-Value Emitter::exp(Value x) {
+Value ExponentialEmitter::exp(Value x) {
   // The power of two is 0 for what is smaller, and infinite results are those
   // of the polynomial.
   x = atLeast(x, -87.8f);
@@ -99,7 +100,7 @@ Value Emitter::exp(Value x) {
   return scaledExp(fma(n, number(0x1.bd0106p-13f), r), sum);
 }
 
-Value Emitter::exp2(Value x) {
+Value ExponentialEmitter::exp2(Value x) {
   x = atLeast(x, -127);
   Value sum = add(x, number(exponentZero));
   sum = atMost(sum, exponentZero + 127);
@@ -107,7 +108,7 @@ Value Emitter::exp2(Value x) {
   return scaledExp(mul(r, number(0x1.62e43p-1f)), sum);
 }
 
-Value Emitter::erf(Value x) {
+Value ExponentialEmitter::erf(Value x) {
   x = atLeast(atMost(x, 4.1f), -4.1f);
   Value square = mul(x, x), fourth = mul(square, square);
   Value quotient =
@@ -119,10 +120,10 @@ Value Emitter::erf(Value x) {
 void codegen::populateExponentialExpansionPatterns(
     RewritePatternSet &patterns) {
   // Before upstream's.
-  patterns.add(codegen::expandFunction<math::ExpOp, &Emitter::exp>,
+  patterns.add(codegen::expandFunction<math::ExpOp, &ExponentialEmitter::exp>,
                /*benefit=*/2);
-  patterns.add(codegen::expandFunction<math::Exp2Op, &Emitter::exp2>,
+  patterns.add(codegen::expandFunction<math::Exp2Op, &ExponentialEmitter::exp2>,
                /*benefit=*/2);
-  patterns.add(codegen::expandFunction<math::ErfOp, &Emitter::erf>,
+  patterns.add(codegen::expandFunction<math::ErfOp, &ExponentialEmitter::erf>,
                /*benefit=*/2);
 }

@@ -26,9 +26,9 @@ using namespace mlir;
 using namespace remat;
 
 namespace {
-class Emitter : codegen::ScalarEmitter {
+class HyperbolicEmitter : codegen::ScalarEmitter {
 public:
-  Emitter(OpBuilder &builder, Location loc)
+  HyperbolicEmitter(OpBuilder &builder, Location loc)
       : ScalarEmitter(builder, loc, builder.getF32Type()) {}
 
   Value cosh(Value x) {
@@ -47,14 +47,14 @@ private:
 } // namespace
 
 /// exp(a) / 2, which is infinite only where that is.
-Value Emitter::halfExp(Value a) {
+Value HyperbolicEmitter::halfExp(Value a) {
   Value isLarge = isMore(a, 88);
   Value root =
       math::ExpOp::create(b, mul(a, select(isLarge, number(0.5), number(1))));
   return mul(mul(root, number(0.5)), select(isLarge, root, number(1)));
 }
 
-Value Emitter::sinh(Value x) {
+Value HyperbolicEmitter::sinh(Value x) {
   Value a = size(x), h = halfExp(a);
   Value large = withSign(sub(h, div(number(0.25), h)), x);
   Value square = mul(x, x);
@@ -65,35 +65,38 @@ Value Emitter::sinh(Value x) {
 }
 
 /// log(2 large) where `large` is that, and else log1p(small).
-Value Emitter::logOrLog1p(Value large, Value small) {
+Value HyperbolicEmitter::logOrLog1p(Value large, Value small) {
   Value isLarge = isMore(large, 1e9f);
   Value log = math::Log1pOp::create(b, select(isLarge, large, small));
   return add(log, select(isLarge, number(0.69314718f), number(0)));
 }
 
-Value Emitter::asinh(Value x) {
+Value HyperbolicEmitter::asinh(Value x) {
   Value a = size(x), square = mul(a, a), one = number(1);
   Value rest = div(square, add(one, sqrt(add(square, one))));
   return withSign(logOrLog1p(a, add(a, rest)), x);
 }
 
-Value Emitter::acosh(Value x) {
+Value HyperbolicEmitter::acosh(Value x) {
   Value t = sub(x, number(1));
   // Two roots, since x < 1 has none.
   Value root = mul(sqrt(t), sqrt(add(t, number(2))));
   return logOrLog1p(x, add(t, root));
 }
 
-Value Emitter::atanh(Value x) {
+Value HyperbolicEmitter::atanh(Value x) {
   Value a = size(x);
   Value log = math::Log1pOp::create(b, div(add(a, a), sub(number(1), a)));
   return withSign(mul(log, number(0.5)), x);
 }
 
 void codegen::populateHyperbolicExpansionPatterns(RewritePatternSet &patterns) {
-  patterns.add(codegen::expandFunction<math::CoshOp, &Emitter::cosh>);
-  patterns.add(codegen::expandFunction<math::SinhOp, &Emitter::sinh>);
-  patterns.add(codegen::expandFunction<math::AsinhOp, &Emitter::asinh>);
-  patterns.add(codegen::expandFunction<math::AcoshOp, &Emitter::acosh>);
-  patterns.add(codegen::expandFunction<math::AtanhOp, &Emitter::atanh>);
+  patterns.add(codegen::expandFunction<math::CoshOp, &HyperbolicEmitter::cosh>);
+  patterns.add(codegen::expandFunction<math::SinhOp, &HyperbolicEmitter::sinh>);
+  patterns.add(
+      codegen::expandFunction<math::AsinhOp, &HyperbolicEmitter::asinh>);
+  patterns.add(
+      codegen::expandFunction<math::AcoshOp, &HyperbolicEmitter::acosh>);
+  patterns.add(
+      codegen::expandFunction<math::AtanhOp, &HyperbolicEmitter::atanh>);
 }

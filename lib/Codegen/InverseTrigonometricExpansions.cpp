@@ -25,9 +25,9 @@ using namespace mlir;
 using namespace remat;
 
 namespace {
-class Emitter : codegen::ScalarEmitter {
+class InverseTrigonometricEmitter : codegen::ScalarEmitter {
 public:
-  Emitter(OpBuilder &builder, Location loc)
+  InverseTrigonometricEmitter(OpBuilder &builder, Location loc)
       : ScalarEmitter(builder, loc, builder.getF32Type()) {}
 
   Value asin(Value x);
@@ -57,7 +57,8 @@ private:
 };
 } // namespace
 
-Value Emitter::asinOfSmall(Value x, Value a, Value isLarge) {
+Value InverseTrigonometricEmitter::asinOfSmall(Value x, Value a,
+                                               Value isLarge) {
   Value half = mul(sub(number(1), a), number(0.5));
   Value z = select(isLarge, half, mul(x, x));
   // A negative half has no root, as it should be.
@@ -65,27 +66,27 @@ Value Emitter::asinOfSmall(Value x, Value a, Value isLarge) {
                 {0.16666752, 0.07495297, 0.04547038, 0.02417951, 0.04216632});
 }
 
-Value Emitter::asin(Value x) {
+Value InverseTrigonometricEmitter::asin(Value x) {
   Value a = size(x), isLarge = isMore(a, 0.5);
   Value angle = asinOfSmall(x, a, isLarge);
   return withSign(select(isLarge, toRightAngle(add(angle, angle)), angle), x);
 }
 
-Value Emitter::acos(Value x) {
+Value InverseTrigonometricEmitter::acos(Value x) {
   Value a = size(x), isLarge = isMore(a, 0.5);
   Value angle = asinOfSmall(x, a, isLarge), twice = add(angle, angle);
   Value large = select(hasSign(x), toHalfTurn(twice), twice);
   return select(isLarge, large, toRightAngle(withSign(angle, x)));
 }
 
-Value Emitter::atan(Value x) {
+Value InverseTrigonometricEmitter::atan(Value x) {
   Value a = size(x), one = number(1), isSteep = isMore(a, one);
   Value angle =
       atanOfSmall(div(select(isSteep, one, a), select(isSteep, a, one)));
   return withSign(select(isSteep, toRightAngle(angle), angle), x);
 }
 
-Value Emitter::atan2(Value y, Value x) {
+Value InverseTrigonometricEmitter::atan2(Value y, Value x) {
   Value height = size(y), width = size(x), isSteep = isMore(height, width);
   Value small = select(isSteep, width, height);
   Value large = select(isSteep, height, width);
@@ -100,8 +101,12 @@ Value Emitter::atan2(Value y, Value x) {
 
 void codegen::populateInverseTrigonometricExpansionPatterns(
     RewritePatternSet &patterns) {
-  patterns.add(codegen::expandFunction<math::AsinOp, &Emitter::asin>);
-  patterns.add(codegen::expandFunction<math::AcosOp, &Emitter::acos>);
-  patterns.add(codegen::expandFunction<math::AtanOp, &Emitter::atan>);
-  patterns.add(codegen::expandFunction<math::Atan2Op, &Emitter::atan2>);
+  patterns.add(codegen::expandFunction<math::AsinOp,
+                                       &InverseTrigonometricEmitter::asin>);
+  patterns.add(codegen::expandFunction<math::AcosOp,
+                                       &InverseTrigonometricEmitter::acos>);
+  patterns.add(codegen::expandFunction<math::AtanOp,
+                                       &InverseTrigonometricEmitter::atan>);
+  patterns.add(codegen::expandFunction<math::Atan2Op,
+                                       &InverseTrigonometricEmitter::atan2>);
 }

@@ -41,7 +41,6 @@ Value remat::codegen::emitZero(OpBuilder &builder, Location loc, Type type) {
 Value remat::codegen::emitLinear(OpBuilder &builder, Location loc,
                                  int64_t offset, ArrayRef<int64_t> coefficients,
                                  ArrayRef<Value> indices) {
-  constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
   Value sum;
   for (auto [coefficient, index] : llvm::zip(coefficients, indices)) {
     if (coefficient == 0 || !index)

@@ -23,13 +23,12 @@
 using namespace mlir;
 using namespace remat;
 
-static constexpr double infinity = std::numeric_limits<double>::infinity();
-
 namespace {
 /// Emits f64 scalars, of which operands and results are rounded to f32.
-class Emitter : codegen::DoubleEmitter {
+class PowerEmitter : codegen::DoubleEmitter {
 public:
-  Emitter(OpBuilder &builder, Location loc) : DoubleEmitter(builder, loc) {}
+  PowerEmitter(OpBuilder &builder, Location loc)
+      : DoubleEmitter(builder, loc) {}
 
   Value pow(Value base, Value exponent);
   Value cbrt(Value x);
@@ -44,7 +43,7 @@ private:
 } // namespace
 
 /// Of what is not negative.
-Value Emitter::log2(Value a) {
+Value PowerEmitter::log2(Value a) {
   auto [m, e] = split(a);
   Value s = div(sub(m, number(1)), add(m, number(1)));
   Value log =
@@ -56,7 +55,7 @@ Value Emitter::log2(Value a) {
   return select(isLess(a, infinity), log, a);
 }
 
-Value Emitter::exp2(Value t) {
+Value PowerEmitter::exp2(Value t) {
   // Beyond, results in f32 are 0 and infinite.
   t = atLeast(atMost(t, 160), -160);
   Value sum = roundInto(t);
@@ -70,7 +69,7 @@ Value Emitter::exp2(Value t) {
 
 /// With the results of IEEE 754 where one of the two is 0, 1, infinite, nan or
 /// negative.
-Value Emitter::pow(Value base, Value exponent) {
+Value PowerEmitter::pow(Value base, Value exponent) {
   Value x = widen(base), y = widen(exponent), a = size(x);
   Value power = exp2(mul(y, log2(a)));
   Value isOne = apply<arith::OrIOp>(isEqual(x, 1), isEqual(y, 0));
@@ -88,13 +87,13 @@ Value Emitter::pow(Value base, Value exponent) {
 }
 
 /// Of a size; the sign is that of `x`.
-Value Emitter::cbrt(Value x) {
+Value PowerEmitter::cbrt(Value x) {
   Value wide = widen(x);
   Value root = exp2(mul(log2(size(wide)), number(1.0 / 3)));
   return narrow(withSign(root, wide));
 }
 
-Value Emitter::log10(Value x) {
+Value PowerEmitter::log10(Value x) {
   Value wide = widen(x);
   Value log = mul(log2(size(wide)), number(0.30102999566398120));
   return narrow(select(isLess(wide, 0),
@@ -102,7 +101,7 @@ Value Emitter::log10(Value x) {
 }
 
 void codegen::populatePowerExpansionPatterns(RewritePatternSet &patterns) {
-  patterns.add(codegen::expandFunction<math::PowFOp, &Emitter::pow>);
-  patterns.add(codegen::expandFunction<math::CbrtOp, &Emitter::cbrt>);
-  patterns.add(codegen::expandFunction<math::Log10Op, &Emitter::log10>);
+  patterns.add(codegen::expandFunction<math::PowFOp, &PowerEmitter::pow>);
+  patterns.add(codegen::expandFunction<math::CbrtOp, &PowerEmitter::cbrt>);
+  patterns.add(codegen::expandFunction<math::Log10Op, &PowerEmitter::log10>);
 }

@@ -19,16 +19,17 @@ using namespace mlir;
 using namespace remat;
 
 namespace {
-class Emitter : codegen::DoubleEmitter {
+class RemainderEmitter : codegen::DoubleEmitter {
 public:
-  Emitter(OpBuilder &builder, Location loc) : DoubleEmitter(builder, loc) {}
+  RemainderEmitter(OpBuilder &builder, Location loc)
+      : DoubleEmitter(builder, loc) {}
 
   Value remainder(Value dividend, Value divisor);
 };
 } // namespace
 
 /// It has the sign of the dividend.
-Value Emitter::remainder(Value dividend, Value divisor) {
+Value RemainderEmitter::remainder(Value dividend, Value divisor) {
   Value x = widen(dividend), rest = size(x), y = size(widen(divisor));
   Value inverse = div(number(1), y);
   // The largest quotient is 2^277, and each step takes at least 51 of its bits.
@@ -53,7 +54,8 @@ static LogicalResult expandRemainder(arith::RemFOp op,
   auto type = dyn_cast<FloatType>(op.getType());
   if (!type || type.getWidth() >= 64)
     return failure();
-  rewriter.replaceOp(op, codegen::emitBy(&Emitter::remainder, op, rewriter));
+  rewriter.replaceOp(
+      op, codegen::emitBy(&RemainderEmitter::remainder, op, rewriter));
   return success();
 }
 

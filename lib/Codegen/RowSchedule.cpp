@@ -234,7 +234,6 @@ LoopNest RowSchedule::openFactor(OpBuilder &builder, const RowStep &factor,
 LoopNest RowSchedule::openRows(OpBuilder &builder, const RowStep &step,
                                const RowPosition &position) const {
   Location loc = step.op->getLoc();
-  constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
   LoopNest nest = step.nest;
   Value rest = position.run, begin = position.blockBegin,
         end = position.blockEnd;
@@ -442,8 +441,7 @@ TileMatmul RowSchedule::describe(OpBuilder &builder, const RowStep &step,
       }
     Value base = emitLinear(builder, loc, access.offset, coefficients, indices);
     if (access.base)
-      base = arith::AddIOp::create(builder, loc, base, access.base,
-                                   arith::IntegerOverflowFlags::nsw);
+      base = arith::AddIOp::create(builder, loc, base, access.base, nsw);
     return TileMatrix{kernel.buffers.lookup(access.root), base,
                       stride(access, row), stride(access, column)};
   };

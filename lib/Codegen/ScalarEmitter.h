@@ -13,6 +13,8 @@
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 namespace remat::codegen {
 
 /// Emits scalars of one type, f32 or f64, without branches.
@@ -106,6 +108,8 @@ private:
 /// Emits f64, with the powers of two that numbers are made of.
 class DoubleEmitter : protected ScalarEmitter {
 protected:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
   DoubleEmitter(mlir::OpBuilder &builder, mlir::Location loc)
       : ScalarEmitter(builder, loc, builder.getF64Type()) {}
 

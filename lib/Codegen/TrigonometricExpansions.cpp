@@ -45,9 +45,9 @@ private:
   Value toNumber(Value fraction);
 };
 
-class Emitter : codegen::ScalarEmitter {
+class TrigonometricEmitter : codegen::ScalarEmitter {
 public:
-  Emitter(OpBuilder &builder, Location loc)
+  TrigonometricEmitter(OpBuilder &builder, Location loc)
       : ScalarEmitter(builder, loc, builder.getF32Type()) {}
 
   template <typename Op>
@@ -119,7 +119,7 @@ Reduced WideEmitter::reduce(Value bits) {
 }
 
 /// Of what is at most 2^16.
-Reduced Emitter::reduce(Value a) {
+Reduced TrigonometricEmitter::reduce(Value a) {
   // The integer is in the lowest bits of the sum.
   Value zero = number(0x1.8p23), sum = fma(a, number(0x1.45f306p-1), zero);
   Value k = sub(sum, zero);
@@ -137,7 +137,7 @@ Reduced Emitter::reduce(Value a) {
 
 /// Sine, cosine or tangent of `x`.
 template <typename Op>
-Value Emitter::expand(Value x) {
+Value TrigonometricEmitter::expand(Value x) {
   constexpr bool isCosine = std::is_same_v<Op, math::CosOp>;
   constexpr bool isTangent = std::is_same_v<Op, math::TanOp>;
   Value a = size(x), isSmall = isLess(a, 0x1p16);
@@ -179,9 +179,12 @@ Value Emitter::expand(Value x) {
 void codegen::populateTrigonometricExpansionPatterns(
     RewritePatternSet &patterns) {
   patterns.add(
-      codegen::expandFunction<math::SinOp, &Emitter::expand<math::SinOp>>);
+      codegen::expandFunction<math::SinOp,
+                              &TrigonometricEmitter::expand<math::SinOp>>);
   patterns.add(
-      codegen::expandFunction<math::CosOp, &Emitter::expand<math::CosOp>>);
+      codegen::expandFunction<math::CosOp,
+                              &TrigonometricEmitter::expand<math::CosOp>>);
   patterns.add(
-      codegen::expandFunction<math::TanOp, &Emitter::expand<math::TanOp>>);
+      codegen::expandFunction<math::TanOp,
+                              &TrigonometricEmitter::expand<math::TanOp>>);
 }

@@ -17,10 +17,6 @@
 using namespace llvm;
 using namespace remat::planning::fastmemory;
 
-static Error fail(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
-
 static void addOnce(std::vector<int64_t> &values, int64_t value) {
   if (!is_contained(values, value))
     values.push_back(value);
@@ -72,26 +68,27 @@ Error GroupModel::checkShapes() const {
   for (int result : results) {
     const Tensor &tensor = problem->tensors[result];
     if (tensor.width != shape.width || tensor.height != shape.height)
-      return fail("its results do not share one grid of tiles: tensor " +
-                  Twine(results.front()) + " is " + describe(shape) +
-                  ", and tensor " + Twine(result) + " is " + describe(tensor));
+      return createStringError(
+          "its results do not share one grid of tiles: tensor " +
+          Twine(results.front()) + " is " + describe(shape) + ", and tensor " +
+          Twine(result) + " is " + describe(tensor));
   }
   return Error::success();
 }
 
 Error GroupModel::build(ArrayRef<int> ops) {
   if (ops.empty())
-    return fail("it has no operations");
+    return createStringError("it has no operations");
   isMember.resize(problem->ops.size());
   for (int op : ops) {
     if (op < 0 || static_cast<size_t>(op) >= problem->ops.size())
-      return fail("there is no operation " + Twine(op));
+      return createStringError("there is no operation " + Twine(op));
     if (isMember[op])
-      return fail("operation " + Twine(op) + " is in it twice");
+      return createStringError("operation " + Twine(op) + " is in it twice");
     isMember[op] = true;
   }
   if (!isConnected(ops))
-    return fail("its operations are not connected");
+    return createStringError("its operations are not connected");
   for (int index : ops) {
     const Op &op = problem->ops[index];
     for (int input : op.inputs) {
@@ -181,9 +178,9 @@ void GroupModel::require(Slice slice) {
 Error GroupModel::check(const Granularity &granularity) const {
   const auto &[width, height, depth] = granularity;
   auto refuse = [&](const Twine &why) {
-    return fail("granularity [" + Twine(granularity.width) + ", " +
-                Twine(granularity.height) + ", " + Twine(granularity.depth) +
-                "] " + why);
+    return createStringError("granularity [" + Twine(granularity.width) + ", " +
+                             Twine(granularity.height) + ", " +
+                             Twine(granularity.depth) + "] " + why);
   };
   if (width < 1 || height < 1 || depth < 1)
     return refuse("has to be positive");

@@ -14,10 +14,6 @@ using namespace llvm;
 namespace fastmemory = remat::planning::fastmemory;
 using namespace remat::planning::fastmemory;
 
-static Error fail(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
-
 /// What dimensions and costs may be: products of three fit into 64 bits, and
 /// are exact in double precision where it matters.
 static constexpr int64_t maxNumber = int64_t(1) << 20;
@@ -30,7 +26,7 @@ public:
   static Expected<Fields> create(const json::Value &value) {
     const json::Object *object = value.getAsObject();
     if (!object)
-      return fail("expected a JSON object");
+      return createStringError("expected a JSON object");
     return Fields(*object);
   }
 
@@ -39,7 +35,7 @@ public:
   Expected<const json::Array *> readList(StringRef key) const {
     const json::Array *list = object->getArray(key);
     if (!list)
-      return fail("'" + key + "' has to be a list");
+      return createStringError("'" + key + "' has to be a list");
     return list;
   }
 
@@ -48,8 +44,8 @@ public:
                                          size_t size) const {
     Expected<const json::Array *> list = readList(key);
     if (list && (*list)->size() != size)
-      return fail("'" + key + "' has " + Twine((*list)->size()) +
-                  " entries, and '" + other + "' " + Twine(size));
+      return createStringError("'" + key + "' has " + Twine((*list)->size()) +
+                               " entries, and '" + other + "' " + Twine(size));
     return list;
   }
 
@@ -57,7 +53,7 @@ public:
                                 int64_t most) const {
     const json::Value *value = object->get(key);
     if (!value)
-      return fail("'" + key + "' is missing");
+      return createStringError("'" + key + "' is missing");
     return toInteger(*value, "'" + key + "'", least, most);
   }
 
@@ -66,8 +62,8 @@ public:
                                      int64_t most) {
     std::optional<int64_t> number = value.getAsInteger();
     if (!number || *number < least || *number > most)
-      return fail(where + " has to be an integer from " + Twine(least) +
-                  " to " + Twine(most));
+      return createStringError(where + " has to be an integer from " +
+                               Twine(least) + " to " + Twine(most));
     return *number;
   }
 
@@ -77,7 +73,7 @@ public:
                                                    int64_t most) {
     const json::Array *list = value.getAsArray();
     if (!list)
-      return fail(where + " has to be a list of integers");
+      return createStringError(where + " has to be a list of integers");
     std::vector<int64_t> numbers;
     for (auto [i, element] : enumerate(*list)) {
       Expected<int64_t> number =
@@ -142,7 +138,7 @@ private:
       return inputs.takeError();
     size_t count = (*inputs)->size();
     if (count == 0)
-      return fail("'inputs' is empty: there are no operations");
+      return createStringError("'inputs' is empty: there are no operations");
     Expected<const json::Array *> outputs =
         fields.readList("outputs", "inputs", count);
     if (!outputs)
@@ -159,8 +155,8 @@ private:
       Op op;
       std::optional<StringRef> type = (**types)[i].getAsString();
       if (type != "MatMul" && type != "Pointwise")
-        return fail("'op_types'[" + Twine(i) +
-                    "] has to be \"MatMul\" or \"Pointwise\"");
+        return createStringError("'op_types'[" + Twine(i) +
+                                 "] has to be \"MatMul\" or \"Pointwise\"");
       op.isProduct = type == "MatMul";
       Expected<int64_t> cost = Fields::toInteger(
           (**costs)[i], "'base_costs'[" + Twine(i) + "]", 0, maxTotal);
@@ -187,7 +183,7 @@ private:
     if (!list)
       return list.takeError();
     if (list->empty())
-      return fail("'" + key + "'[" + Twine(index) + "] is empty");
+      return createStringError("'" + key + "'[" + Twine(index) + "] is empty");
     tensors.assign(list->begin(), list->end());
     return Error::success();
   }
@@ -205,22 +201,24 @@ private:
         for (int tensor : tensors)
           if (problem.tensors[tensor].width != result.width ||
               problem.tensors[tensor].height != result.height)
-            return fail(
+            return createStringError(
                 "operation " + Twine(index) +
                 " is pointwise, on different shapes: " + describe(tensor) +
                 " and " + describe(op.outputs.front()));
       return Error::success();
     }
     if (op.inputs.size() != 2 || op.outputs.size() != 1)
-      return fail("operation " + Twine(index) +
-                  " is a product, and has no two operands and one result");
+      return createStringError(
+          "operation " + Twine(index) +
+          " is a product, and has no two operands and one result");
     const Tensor &left = problem.tensors[op.inputs[0]];
     const Tensor &right = problem.tensors[op.inputs[1]];
     if (left.width != right.height || left.height != result.height ||
         right.width != result.width)
-      return fail("operation " + Twine(index) + " is no product of " +
-                  describe(op.inputs[0]) + " and " + describe(op.inputs[1]) +
-                  " that is " + describe(op.outputs.front()));
+      return createStringError("operation " + Twine(index) +
+                               " is no product of " + describe(op.inputs[0]) +
+                               " and " + describe(op.inputs[1]) + " that is " +
+                               describe(op.outputs.front()));
     return Error::success();
   }
 
@@ -241,7 +239,8 @@ private:
     if (!numbers)
       return numbers.takeError();
     if (numbers->size() != 2)
-      return fail("'native_granularity' has to be a width and a height");
+      return createStringError(
+          "'native_granularity' has to be a width and a height");
     problem.nativeWidth = (*numbers)[0];
     problem.nativeHeight = (*numbers)[1];
     return Error::success();
@@ -254,9 +253,9 @@ private:
       int index = static_cast<int>(i);
       for (int output : op.outputs) {
         if (problem.producers[output] >= 0)
-          return fail("tensor " + Twine(output) + " is made by operation " +
-                      Twine(problem.producers[output]) + " and by " +
-                      Twine(index));
+          return createStringError(
+              "tensor " + Twine(output) + " is made by operation " +
+              Twine(problem.producers[output]) + " and by " + Twine(index));
         problem.producers[output] = index;
       }
       for (int input : op.inputs)
@@ -285,9 +284,10 @@ private:
             ready.push_back(consumer);
     for (size_t i = 0; i < missing.size(); ++i)
       if (missing[i] > 0)
-        return fail("operation " + Twine(i) +
-                    " is in a cycle, or behind one: its operands need its "
-                    "results");
+        return createStringError(
+            "operation " + Twine(i) +
+            " is in a cycle, or behind one: its operands need its "
+            "results");
     return Error::success();
   }
 
@@ -326,7 +326,8 @@ static Expected<Granularity> readGranularity(const json::Value &value,
   if (!numbers)
     return numbers.takeError();
   if (numbers->size() != 3)
-    return fail(where + " has to be a width, a height and a depth");
+    return createStringError(where +
+                             " has to be a width, a height and a depth");
   return Granularity{(*numbers)[0], (*numbers)[1], (*numbers)[2]};
 }
 
@@ -385,7 +386,8 @@ Expected<Schedule> fastmemory::parseSchedule(StringRef text) {
       return std::move(error);
     std::optional<double> latency = (**latencies)[i].getAsNumber();
     if (!latency)
-      return fail("'subgraph_latencies'[" + Twine(i) + "] is no number");
+      return createStringError("'subgraph_latencies'[" + Twine(i) +
+                               "] is no number");
     group.latency = *latency;
     schedule.groups.push_back(std::move(group));
   }

@@ -14,10 +14,6 @@ using namespace llvm;
 namespace fastmemory = remat::planning::fastmemory;
 using namespace remat::planning::fastmemory;
 
-static Error fail(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
-
 double Schedule::getLatency() const {
   double latency = 0;
   for (const Group &group : groups)
@@ -39,15 +35,17 @@ public:
   Error run(Schedule &schedule) {
     for (auto [i, group] : enumerate(schedule.groups))
       if (Error error = runGroup(group))
-        return fail("group " + Twine(i) + ": " + toString(std::move(error)));
+        return createStringError("group " + Twine(i) + ": " +
+                                 toString(std::move(error)));
     for (size_t i = 0; i < hasRun.size(); ++i)
       if (!hasRun[i])
-        return fail("operation " + Twine(i) + " is in no group");
+        return createStringError("operation " + Twine(i) + " is in no group");
     for (size_t i = 0; i < isStored.size(); ++i)
       if (problem.isOutput(static_cast<int>(i)) && !isStored[i])
-        return fail("tensor " + Twine(i) +
-                    ", which is an output, is never written: each group that "
-                    "makes it retains it");
+        return createStringError(
+            "tensor " + Twine(i) +
+            ", which is an output, is never written: each group that "
+            "makes it retains it");
     return Error::success();
   }
 
@@ -58,26 +56,29 @@ private:
       return model.takeError();
     for (int input : model->getInputs())
       if (!isStored[input] && !is_contained(residents, input))
-        return fail("tensor " + Twine(input) +
-                    " is in neither memory: no group before writes it, and the "
-                    "one before does not retain it");
+        return createStringError(
+            "tensor " + Twine(input) +
+            " is in neither memory: no group before writes it, and the "
+            "one before does not retain it");
     std::vector<int> left = group.retained;
     sort(left);
     for (auto [i, tensor] : enumerate(left)) {
       if (!is_contained(model->getResults(), tensor))
-        return fail("tensor " + Twine(tensor) +
-                    " is retained, and is no result that leaves the group");
+        return createStringError(
+            "tensor " + Twine(tensor) +
+            " is retained, and is no result that leaves the group");
       if (i > 0 && left[i - 1] == tensor)
-        return fail("tensor " + Twine(tensor) + " is retained twice");
+        return createStringError("tensor " + Twine(tensor) +
+                                 " is retained twice");
     }
     if (Error error = model->check(group.granularity))
       return error;
     TiledGroup tiled(*model, group.granularity, {residents, left});
     int64_t elements = tiled.computeWorkingSet();
     if (elements > problem.capacity)
-      return fail("it needs " + Twine(elements) +
-                  " elements of fast memory, which has " +
-                  Twine(problem.capacity));
+      return createStringError("it needs " + Twine(elements) +
+                               " elements of fast memory, which has " +
+                               Twine(problem.capacity));
     if (Error error = measure(group, tiled))
       return error;
     for (int op : group.ops)
@@ -97,14 +98,15 @@ private:
     int64_t count = tiled.getTileRows() * tiled.getTileColumns();
     std::vector<bool> isVisited(static_cast<size_t>(count));
     if (static_cast<int64_t>(group.order.size()) != count)
-      return fail("its order has " + Twine(group.order.size()) +
-                  " tiles instead of " + Twine(count));
+      return createStringError("its order has " + Twine(group.order.size()) +
+                               " tiles instead of " + Twine(count));
     for (int64_t tile : group.order) {
       if (tile < 0 || tile >= count)
-        return fail("its order has tile " + Twine(tile) + " of " +
-                    Twine(count));
+        return createStringError("its order has tile " + Twine(tile) + " of " +
+                                 Twine(count));
       if (isVisited[tile])
-        return fail("its order has tile " + Twine(tile) + " twice");
+        return createStringError("its order has tile " + Twine(tile) +
+                                 " twice");
       isVisited[tile] = true;
     }
     group.latency = tiled.computeLatency(group.order);

@@ -20,10 +20,6 @@ using namespace llvm;
 
 namespace remat::planning {
 
-static Error fail(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
-
 namespace {
 class InstanceReader {
 public:
@@ -33,7 +29,7 @@ public:
       return parsed.takeError();
     root = parsed->getAsObject();
     if (!root)
-      return fail("instance: expected a JSON object");
+      return createStringError("instance: expected a JSON object");
     if (Error error = readAll())
       return std::move(error);
     return std::move(instance);
@@ -64,7 +60,7 @@ private:
       return Error::success();
     std::optional<int64_t> number = value->getAsInteger();
     if (!number)
-      return fail(where + ": '" + key + "' is not an integer");
+      return createStringError(where + ": '" + key + "' is not an integer");
     out = *number;
     return Error::success();
   }
@@ -75,7 +71,7 @@ private:
       return Error::success();
     std::optional<bool> flag = value->getAsBoolean();
     if (!flag)
-      return fail(where + ": '" + key + "' is not true or false");
+      return createStringError(where + ": '" + key + "' is not true or false");
     out = *flag;
     return Error::success();
   }
@@ -84,10 +80,10 @@ private:
   Expected<size_t> lookup(const json::Value &id, const Twine &where) {
     std::optional<int64_t> number = id.getAsInteger();
     if (!number)
-      return fail(where + ": a node id is not an integer");
+      return createStringError(where + ": a node id is not an integer");
     auto it = index.find(*number);
     if (it == index.end())
-      return fail(where + ": there is no node " + Twine(*number));
+      return createStringError(where + ": there is no node " + Twine(*number));
     return it->second;
   }
   Error readIds(StringRef key, std::vector<size_t> &out) {
@@ -96,7 +92,7 @@ private:
       return Error::success();
     const json::Array *array = value->getAsArray();
     if (!array)
-      return fail("'" + key + "' is not an array");
+      return createStringError("'" + key + "' is not an array");
     for (const json::Value &id : *array) {
       Expected<size_t> node = lookup(id, "'" + key + "'");
       if (!node)
@@ -127,17 +123,17 @@ private:
   Error readNodes() {
     const json::Array *array = root->getArray("nodes");
     if (!array)
-      return fail("instance: expected an array 'nodes'");
+      return createStringError("instance: expected an array 'nodes'");
     for (auto [i, value] : enumerate(*array)) {
       const json::Object *object = value.getAsObject();
       if (!object)
-        return fail("node " + Twine(i) + ": expected an object");
+        return createStringError("node " + Twine(i) + ": expected an object");
       Node node;
       if (Error error = readNode(*object, "node " + Twine(i), node))
         return error;
       if (!index.try_emplace(node.id, nodes.size()).second)
-        return fail("node " + Twine(i) + ": id " + Twine(node.id) +
-                    " is taken");
+        return createStringError("node " + Twine(i) + ": id " + Twine(node.id) +
+                                 " is taken");
       nodes.push_back(std::move(node));
     }
     std::vector<size_t> inputs;
@@ -150,10 +146,10 @@ private:
 
   Error readNode(const json::Object &object, const Twine &where, Node &node) {
     if (!object.get("id"))
-      return fail(where + ": expected an 'id'");
+      return createStringError(where + ": expected an 'id'");
     for (StringRef key : {"name", "policy"})
       if (object.get(key) && !object.getString(key))
-        return fail(where + ": '" + key + "' is not a string");
+        return createStringError(where + ": '" + key + "' is not a string");
     std::pair<StringRef, int64_t *> integers[] = {
         {"id", &node.id},
         {"cost", &node.cost},
@@ -176,7 +172,7 @@ private:
         return error;
     for (StringRef key : {"id", "result_of", "view_of"})
       if (object.get(key) && *object.getInteger(key) < 0)
-        return fail(where + ": '" + key + "' is negative");
+        return createStringError(where + ": '" + key + "' is negative");
     node.hasTransfer = object.get("transfer");
     node.name = object.getString("name").value_or("").str();
     if (node.name.empty())
@@ -184,7 +180,7 @@ private:
     if (std::optional<StringRef> text = object.getString("policy")) {
       std::optional<Policy> policy = parsePolicy(*text);
       if (!policy)
-        return fail(where + ": unknown policy '" + *text + "'");
+        return createStringError(where + ": unknown policy '" + *text + "'");
       node.policy = *policy;
     }
     if (object.get("absorbed_cost"))
@@ -206,11 +202,13 @@ private:
       return Error::success();
     const json::Array *array = value->getAsArray();
     if (!array || array->empty())
-      return fail(where + ": 'absorbers' is not an array of node ids");
+      return createStringError(where +
+                               ": 'absorbers' is not an array of node ids");
     for (const json::Value &id : *array) {
       std::optional<int64_t> number = id.getAsInteger();
       if (!number)
-        return fail(where + ": 'absorbers' is not an array of node ids");
+        return createStringError(where +
+                                 ": 'absorbers' is not an array of node ids");
       absorbers.push_back(*number);
     }
     return Error::success();
@@ -220,9 +218,9 @@ private:
                        PackedForm &packed) {
     const json::Object *form = object.getObject("packed");
     if (!form || !form->get("bytes"))
-      return fail(where + ": expected 'packed' to be {\"bytes\", "
-                          "\"pack_cost\"?, \"unpack_cost\"?, "
-                          "\"lossy\"?}");
+      return createStringError(where + ": expected 'packed' to be {\"bytes\", "
+                                       "\"pack_cost\"?, \"unpack_cost\"?, "
+                                       "\"lossy\"?}");
     std::pair<StringRef, int64_t *> integers[] = {
         {"bytes", &packed.bytes},
         {"pack_cost", &packed.packCost},
@@ -236,11 +234,12 @@ private:
   Error readEdges() {
     const json::Array *array = root->getArray("edges");
     if (!array)
-      return fail("instance: expected an array 'edges'");
+      return createStringError("instance: expected an array 'edges'");
     for (auto [i, value] : enumerate(*array)) {
       const json::Array *edge = value.getAsArray();
       if (!edge || edge->size() != 2)
-        return fail("edge " + Twine(i) + ": expected [producer, consumer]");
+        return createStringError("edge " + Twine(i) +
+                                 ": expected [producer, consumer]");
       Expected<size_t> from = lookup((*edge)[0], "edge " + Twine(i));
       if (!from)
         return from.takeError();
@@ -248,11 +247,13 @@ private:
       if (!to)
         return to.takeError();
       if (!nodes[*to].isOp())
-        return fail("edge " + Twine(i) + ": node " + Twine(nodes[*to].id) +
-                    " is not an op and reads nothing");
+        return createStringError("edge " + Twine(i) + ": node " +
+                                 Twine(nodes[*to].id) +
+                                 " is not an op and reads nothing");
       if (nodes[*from].noResult)
-        return fail("edge " + Twine(i) + ": node " + Twine(nodes[*from].id) +
-                    " has no result to read");
+        return createStringError("edge " + Twine(i) + ": node " +
+                                 Twine(nodes[*from].id) +
+                                 " has no result to read");
       nodes[*to].operands.push_back(*from);
     }
     return Error::success();
@@ -269,8 +270,9 @@ private:
     std::optional<BudgetCounts> counts =
         parseBudgetCounts(value->getAsString().value_or(""));
     if (!counts)
-      return fail("instance: expected 'budget_counts' to be \"arena\" or "
-                  "\"peak\"");
+      return createStringError(
+          "instance: expected 'budget_counts' to be \"arena\" or "
+          "\"peak\"");
     instance.budgetCounts = *counts;
     return Error::success();
   }
@@ -314,7 +316,8 @@ private:
       if (!node.isOp())
         continue;
       if (node.op != noOp)
-        return fail("'order' names node " + Twine(node.id) + " twice");
+        return createStringError("'order' names node " + Twine(node.id) +
+                                 " twice");
       node.op = instance.problem.addOp(node.name, node.cost, {}, node.backward);
       Op &op = instance.problem.ops.back();
       op.workspace = node.workspace;
@@ -325,7 +328,7 @@ private:
     }
     for (const Node &node : nodes)
       if (node.isOp() && node.op == noOp)
-        return fail("'order' leaves out node " + Twine(node.id));
+        return createStringError("'order' leaves out node " + Twine(node.id));
     return Error::success();
   }
 
@@ -333,11 +336,11 @@ private:
     Problem &problem = instance.problem;
     for (Node &node : nodes) {
       if (node.absorbedCost && !node.isOp())
-        return fail("node " + Twine(node.id) +
-                    ": has an 'absorbed_cost' and is no op");
+        return createStringError("node " + Twine(node.id) +
+                                 ": has an 'absorbed_cost' and is no op");
       if (node.packed && node.noResult)
-        return fail("node " + Twine(node.id) +
-                    ": has a 'packed' form and no result");
+        return createStringError("node " + Twine(node.id) +
+                                 ": has a 'packed' form and no result");
       if (node.noResult)
         continue;
       if (node.isArgument) {
@@ -347,8 +350,9 @@ private:
         if (!of)
           return of.takeError();
         if (nodes[*of].value == noValue)
-          return fail("node " + Twine(node.id) + ": 'view_of' names node " +
-                      Twine(node.viewOf) + ", which is no value before it");
+          return createStringError(
+              "node " + Twine(node.id) + ": 'view_of' names node " +
+              Twine(node.viewOf) + ", which is no value before it");
         node.value = problem.addView(nodes[*of].value, node.name);
       } else {
         OpId op = node.op;
@@ -358,8 +362,9 @@ private:
             return of.takeError();
           op = nodes[*of].op;
           if (op == noOp)
-            return fail("node " + Twine(node.id) + ": 'result_of' names node " +
-                        Twine(node.resultOf) + ", which is not an op");
+            return createStringError(
+                "node " + Twine(node.id) + ": 'result_of' names node " +
+                Twine(node.resultOf) + ", which is not an op");
         }
         node.value = problem.addResult(op, node.name, node.size);
         problem.values.back().recomputable = node.recomputable;
@@ -382,14 +387,14 @@ private:
       if (Error error = addAbsorbers(node))
         return error;
     if (!root->getArray("outputs"))
-      return fail("instance: expected an array 'outputs'");
+      return createStringError("instance: expected an array 'outputs'");
     std::vector<size_t> outputs;
     if (Error error = readIds("outputs", outputs))
       return error;
     for (size_t output : outputs) {
       if (nodes[output].value == noValue)
-        return fail("'outputs': node " + Twine(nodes[output].id) +
-                    " has no result");
+        return createStringError("'outputs': node " + Twine(nodes[output].id) +
+                                 " has no result");
       instance.problem.values[nodes[output].value].isOutput = true;
     }
     return Error::success();
@@ -401,8 +406,9 @@ private:
       if (!reader)
         return reader.takeError();
       if (!node.isOp() || !nodes[*reader].isOp())
-        return fail("node " + Twine(node.id) + ": 'absorbers' names node " +
-                    Twine(id) + ", expected an op at an op");
+        return createStringError("node " + Twine(node.id) +
+                                 ": 'absorbers' names node " + Twine(id) +
+                                 ", expected an op at an op");
       instance.problem.ops[node.op].absorbers.push_back(nodes[*reader].op);
     }
     if (node.isOp())
@@ -416,13 +422,14 @@ private:
       return Error::success();
     const json::Array *array = value->getAsArray();
     if (!array)
-      return fail("'region_budgets' is not an array");
+      return createStringError("'region_budgets' is not an array");
     for (auto [i, entry] : enumerate(*array)) {
       std::string where = ("region budget " + Twine(i)).str();
       const json::Object *object = entry.getAsObject();
       if (!object || !object->getString("name") || !object->get("bytes") ||
           !object->getArray("nodes"))
-        return fail(where + ": expected {\"name\", \"bytes\", \"nodes\"}");
+        return createStringError(where +
+                                 ": expected {\"name\", \"bytes\", \"nodes\"}");
       Region region;
       region.name = object->getString("name")->str();
       if (Error error = integer(*object, "bytes", where, region.budget))
@@ -432,8 +439,8 @@ private:
         if (!node)
           return node.takeError();
         if (nodes[*node].value == noValue)
-          return fail(where + ": node " + Twine(nodes[*node].id) +
-                      " has no result");
+          return createStringError(where + ": node " + Twine(nodes[*node].id) +
+                                   " has no result");
         region.values.push_back(nodes[*node].value);
       }
       instance.problem.regions.push_back(std::move(region));

@@ -21,36 +21,36 @@ using namespace llvm;
 
 namespace remat::planning {
 
-static Error fail(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
-
 static Error checkLoop(const Loop &loop) {
   if (loop.iterations < 0)
-    return fail("the loop has " + Twine(loop.iterations) + " iterations");
+    return createStringError("the loop has " + Twine(loop.iterations) +
+                             " iterations");
   if (loop.iterations > loopIterationLimit)
-    return fail("the loop has " + Twine(loop.iterations) +
-                " iterations, expected at most " + Twine(loopIterationLimit));
+    return createStringError("the loop has " + Twine(loop.iterations) +
+                             " iterations, expected at most " +
+                             Twine(loopIterationLimit));
   if (loop.stateBytes < 0)
-    return fail("the loop's state has a negative size: " +
-                Twine(loop.stateBytes));
+    return createStringError("the loop's state has a negative size: " +
+                             Twine(loop.stateBytes));
   if (loop.forwardCost < 0 || loop.backwardCost < 0 ||
       any_of(loop.forwardCosts, [](int64_t cost) { return cost < 0; }))
-    return fail("an iteration has a negative cost");
+    return createStringError("an iteration has a negative cost");
   if (!loop.forwardCosts.empty() &&
       int64_t(loop.forwardCosts.size()) != loop.iterations)
-    return fail("the loop has " + Twine(loop.iterations) + " iterations and " +
-                Twine(loop.forwardCosts.size()) + " forward costs");
+    return createStringError(
+        "the loop has " + Twine(loop.iterations) + " iterations and " +
+        Twine(loop.forwardCosts.size()) + " forward costs");
   return Error::success();
 }
 
 /// Two iterations or more need a slot, for state 0.
 static Error checkSlots(const Loop &loop, int64_t slots) {
   if (slots < 0)
-    return fail("the number of slots is negative: " + Twine(slots));
+    return createStringError("the number of slots is negative: " +
+                             Twine(slots));
   if (slots == 0 && loop.iterations > 1)
-    return fail(Twine(loop.iterations) +
-                " iterations need a slot for a checkpoint, got 0");
+    return createStringError(Twine(loop.iterations) +
+                             " iterations need a slot for a checkpoint, got 0");
   return Error::success();
 }
 
@@ -77,16 +77,17 @@ public:
       if (Error error = step(i, out.actions[i]))
         return std::move(error);
     if (nextBackward > 0)
-      return fail("iteration " + Twine(nextBackward - 1) +
-                  " never runs backward");
+      return createStringError("iteration " + Twine(nextBackward - 1) +
+                               " never runs backward");
     if (MulOverflow(out.peakSlots, loop.stateBytes, out.peakBytes) || !fits)
-      return fail("the schedule's cost or bytes do not fit 64 bits");
+      return createStringError(
+          "the schedule's cost or bytes do not fit 64 bits");
     return std::move(out);
   }
 
 private:
   Error failAt(int64_t i, const Twine &message) const {
-    return fail("action " + Twine(i) + ": " + message);
+    return createStringError("action " + Twine(i) + ": " + message);
   }
 
   /// A checkpoint stays until its last Restore before it is stored again.
@@ -202,7 +203,7 @@ Expected<LoopSchedule> planLoopRevolve(const Loop &loop, int64_t slots) {
   if (Error error = checkSlots(loop, slots))
     return std::move(error);
   if (!loop.forwardCosts.empty() && !all_equal(loop.forwardCosts))
-    return fail("the iterations' forward costs differ");
+    return createStringError("the iterations' forward costs differ");
   slots = std::min(slots, loop.iterations);
   return simulateLoop(loop,
                       reverseByCuts(loop.iterations, slots, cutOfRevolve));
@@ -271,9 +272,9 @@ Expected<LoopSchedule> planLoopSegments(const Loop &loop, int64_t slots) {
       int64_t least = slots;
       while (binomialReach(least, 2) < loop.iterations)
         ++least;
-      return fail(Twine(loop.iterations) +
-                  " iterations in segments need at least " + Twine(least) +
-                  " slots, got " + Twine(slots));
+      return createStringError(Twine(loop.iterations) +
+                               " iterations in segments need at least " +
+                               Twine(least) + " slots, got " + Twine(slots));
     }
     lengths.push_back(length);
     covered += length;
@@ -295,8 +296,8 @@ Expected<LoopSchedule> planLoopUneven(const Loop &loop, int64_t slots) {
     return std::move(error);
   int64_t n = loop.iterations;
   if (n > unevenLoopLimit)
-    return fail("takes at most " + Twine(unevenLoopLimit) +
-                " iterations of different costs, got " + Twine(n));
+    return createStringError("takes at most " + Twine(unevenLoopLimit) +
+                             " iterations of different costs, got " + Twine(n));
   slots = std::min(slots, n);
 
   // The cost of all iterations before each; what no sum of n^2 of them exceeds.
@@ -305,8 +306,8 @@ Expected<LoopSchedule> planLoopUneven(const Loop &loop, int64_t slots) {
   for (int64_t i = 0; i < n; ++i)
     if (AddOverflow(before[i], loop.forwardCostOf(i), before[i + 1]) ||
         before[i + 1] > sumLimit)
-      return fail("the forward costs exceed " + Twine(sumLimit) +
-                  " at iteration " + Twine(i));
+      return createStringError("the forward costs exceed " + Twine(sumLimit) +
+                               " at iteration " + Twine(i));
 
   // The least cost of the advances that reverse [from, to) with s slots, and
   // the cut that it takes.

@@ -19,10 +19,6 @@ using namespace llvm;
 
 namespace remat::planning {
 
-static Error fail(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
-
 //===----------------------------------------------------------------------===//
 // Instances
 //===----------------------------------------------------------------------===//
@@ -201,7 +197,7 @@ readStep(const json::Value &entry, const Twine &where) {
   std::string choices;
   for (auto [kind, name] : actionNames)
     choices += (", {\"" + name + "\": id}").str();
-  return fail(where + ": expected one of: a node id" + choices);
+  return createStringError(where + ": expected one of: a node id" + choices);
 }
 
 Expected<Plan> parsePlan(const Instance &instance, StringRef text) {
@@ -211,7 +207,8 @@ Expected<Plan> parsePlan(const Instance &instance, StringRef text) {
   const json::Object *root = parsed->getAsObject();
   const json::Array *sequence = root ? root->getArray("sequence") : nullptr;
   if (!sequence)
-    return fail("schedule: expected an object with an array 'sequence'");
+    return createStringError(
+        "schedule: expected an object with an array 'sequence'");
   std::map<int64_t, uint32_t> ops, values;
   for (auto [i, node] : enumerate(instance.opNodes))
     ops[node] = i;
@@ -227,8 +224,9 @@ Expected<Plan> parsePlan(const Instance &instance, StringRef text) {
     const auto &ids = actsOnOp(kind) ? ops : values;
     auto it = ids.find(node);
     if (it == ids.end())
-      return fail("step " + Twine(i) + ": there is no " +
-                  (actsOnOp(kind) ? "op" : "value") + " node " + Twine(node));
+      return createStringError("step " + Twine(i) + ": there is no " +
+                               (actsOnOp(kind) ? "op" : "value") + " node " +
+                               Twine(node));
     plan.actions.push_back({kind, it->second});
   }
   return plan;

@@ -44,8 +44,8 @@ Value remat::findStart(OpResult total) {
 
 /// The place of loop `loop` in the results of `map`, if that is one dimension
 /// on its own. Fails if the loop is in several or in an expression.
-static FailureOr<std::optional<unsigned>> findLoop(AffineMap map,
-                                                   unsigned loop) {
+static FailureOr<std::optional<unsigned>> findPlaceOf(AffineMap map,
+                                                      unsigned loop) {
   std::optional<unsigned> place;
   for (auto [number, expr] : llvm::enumerate(map.getResults())) {
     if (!expr.isFunctionOfDim(loop))
@@ -71,7 +71,7 @@ static std::optional<RowDims> relateStructured(linalg::LinalgOp op,
       op.getIteratorTypesArray()[*dims.loop] == utils::IteratorType::reduction;
   for (OpOperand &each : op->getOpOperands()) {
     FailureOr<std::optional<unsigned>> place =
-        findLoop(op.getMatchingIndexingMap(&each), *dims.loop);
+        findPlaceOf(op.getMatchingIndexingMap(&each), *dims.loop);
     if (failed(place))
       return std::nullopt;
     dims.operands.push_back(*place);
@@ -234,7 +234,7 @@ static std::optional<RowDims> relateScatter(ScatterOp op, RowAnchor anchor) {
     dims.loop = std::distance(points.begin(), found);
   }
   for (AffineMap map : maps) {
-    FailureOr<std::optional<unsigned>> place = findLoop(map, *dims.loop);
+    FailureOr<std::optional<unsigned>> place = findPlaceOf(map, *dims.loop);
     if (failed(place))
       return std::nullopt;
     dims.operands.push_back(*place);
@@ -372,7 +372,8 @@ std::optional<RowDims> BatchRows::relateBody(linalg::LinalgOp op) const {
       return std::nullopt;
     std::optional<RowDims> related;
     for (OpOperand &init : op.getDpsInitsMutable()) {
-      auto place = findLoop(op.getMatchingIndexingMap(&init), index.getDim());
+      auto place =
+          findPlaceOf(op.getMatchingIndexingMap(&init), index.getDim());
       if (succeeded(place) && *place)
         related = relateRows(op, {/*isResult=*/true,
                                   op.getTiedOpResult(&init).getResultNumber(),

@@ -48,7 +48,7 @@ using namespace remat;
 
 /// Whether `op` makes tensors element by element from nothing but its operands,
 /// and nobody has asked anything of these tensors.
-static bool isElementwise(linalg::GenericOp op) {
+static bool isPureElementwise(linalg::GenericOp op) {
   if (!op.hasPureTensorSemantics() || op.hasDynamicShape() ||
       op.getNumParallelLoops() != op.getNumLoops() || op.hasIndexSemantics() ||
       !isMemoryEffectFree(op) || op->hasAttr(RematDialect::policyAttrName))
@@ -101,7 +101,7 @@ private:
 bool Readers::isRead(linalg::GenericOp reader) const {
   linalg::GenericOp op = producer;
   AffineMap written = op.getIndexingMapsArray().back();
-  return isElementwise(reader) &&
+  return isPureElementwise(reader) &&
          getBackwardLevel(reader) == getBackwardLevel(op) &&
          getLoopSizes(reader) == getLoopSizes(op) &&
          llvm::all_of(reader->getOpOperands(), [&](OpOperand &operand) {
@@ -206,7 +206,7 @@ int64_t Readers::countBytes() const {
 }
 
 bool Readers::match() {
-  if (producer->getNumResults() != 1 || !isElementwise(producer))
+  if (producer->getNumResults() != 1 || !isPureElementwise(producer))
     return false;
   SetVector<Operation *> users;
   for (Operation *user : producer->getUsers()) {

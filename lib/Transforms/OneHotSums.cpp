@@ -30,7 +30,7 @@ using namespace mlir;
 using namespace remat;
 
 /// Whether `op` is elementwise, with one result.
-static bool isElementwise(linalg::GenericOp op) {
+static bool isPlainElementwise(linalg::GenericOp op) {
   return op && op.getNumReductionLoops() == 0 && op->getNumResults() == 1 &&
          op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() &&
          op.getRegionOutputArgs()[0].use_empty();
@@ -129,7 +129,7 @@ static bool matchRows(BodyValue at, OneHotRows &rows) {
       OpOperand *input = at.op.getDpsInputOperand(argument.getArgNumber());
       auto maker = input->get().getDefiningOp<linalg::GenericOp>();
       if (!at.op.getMatchingIndexingMap(input).isIdentity() ||
-          !isElementwise(maker))
+          !isPlainElementwise(maker))
         return false;
       at = {maker, maker.getBody()->getTerminator()->getOperand(0)};
       continue;

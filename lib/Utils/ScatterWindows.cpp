@@ -37,7 +37,7 @@ static constexpr Interval sane{-(int64_t(1) << 48), int64_t(1) << 48};
 namespace {
 /// stride * index of `loop` + rest, where rest = scale * varying + offset, if
 /// that is known. There is no loop if it is -1.
-struct Coordinate {
+struct PointCoordinate {
   int loop = -1;
   int64_t stride = 0;
   Interval rest{0, 0};
@@ -55,8 +55,9 @@ struct Coordinate {
 } // namespace
 
 /// a + sign * b, of which one has no loop.
-static Coordinate combine(const Coordinate &a, const Coordinate &b, int sign) {
-  Coordinate sum = a;
+static PointCoordinate combine(const PointCoordinate &a,
+                               const PointCoordinate &b, int sign) {
+  PointCoordinate sum = a;
   if (b.loop >= 0) {
     sum.loop = b.loop;
     sum.stride = b.stride;
@@ -73,23 +74,24 @@ static Coordinate combine(const Coordinate &a, const Coordinate &b, int sign) {
 }
 
 /// What is known of a value of the body, if it has bounds.
-static std::optional<Coordinate> analyze(ScatterOp op, Value value) {
+static std::optional<PointCoordinate> analyze(ScatterOp op, Value value) {
   if (auto point = dyn_cast<BlockArgument>(value);
       point && point.getOwner() == &op.getBody().front() &&
       point.getArgNumber() < op.getNumLoops())
-    return Coordinate{static_cast<int>(point.getArgNumber()), 1, {0, 0}, {}};
+    return PointCoordinate{
+        static_cast<int>(point.getArgNumber()), 1, {0, 0}, {}};
   if (std::optional<int64_t> constant = getConstant(value)) {
-    Coordinate number{-1, 0, {*constant, *constant}, {}, 0, *constant};
+    PointCoordinate number{-1, 0, {*constant, *constant}, {}, 0, *constant};
     return number.isSane() ? std::optional(number) : std::nullopt;
   }
-  auto whole = [&]() -> std::optional<Coordinate> {
-    Coordinate rest{-1, 0, getInterval(value), value, 1};
+  auto whole = [&]() -> std::optional<PointCoordinate> {
+    PointCoordinate rest{-1, 0, getInterval(value), value, 1};
     return rest.isSane() ? std::optional(rest) : std::nullopt;
   };
   Operation *maker = value.getDefiningOp();
   if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(maker))
     return whole();
-  std::optional<Coordinate> a = analyze(op, maker->getOperand(0)), sum;
+  std::optional<PointCoordinate> a = analyze(op, maker->getOperand(0)), sum;
   if (isa<arith::MulIOp>(maker)) {
     std::optional<int64_t> factor = getConstant(maker->getOperand(1));
     if (!a || !factor || *factor <= 0 || *factor > INT16_MAX)
@@ -99,7 +101,7 @@ static std::optional<Coordinate> analyze(ScatterOp op, Value value) {
                             &sum->scale, &sum->offset})
       *number *= *factor;
   } else {
-    std::optional<Coordinate> b = analyze(op, maker->getOperand(1));
+    std::optional<PointCoordinate> b = analyze(op, maker->getOperand(1));
     bool isSum = isa<arith::AddIOp>(maker);
     if (!a || !b || (b->loop >= 0 && (a->loop >= 0 || !isSum)))
       return whole();
@@ -109,11 +111,11 @@ static std::optional<Coordinate> analyze(ScatterOp op, Value value) {
 }
 
 /// The first and the last point along a loop that can have a coordinate.
-static int64_t findFirst(const Coordinate &coordinate, int64_t place) {
+static int64_t findFirst(const PointCoordinate &coordinate, int64_t place) {
   return llvm::divideCeilSigned(place - coordinate.rest.high,
                                 coordinate.stride);
 }
-static int64_t findLast(const Coordinate &coordinate, int64_t place) {
+static int64_t findLast(const PointCoordinate &coordinate, int64_t place) {
   return llvm::divideFloorSigned(place - coordinate.rest.low,
                                  coordinate.stride);
 }
@@ -132,7 +134,7 @@ static std::optional<ScatterWindow> findWindow(ScatterOp op, Value value) {
     limits.push_back(*limit);
     value = bound->getOperand(0);
   }
-  std::optional<Coordinate> found = analyze(op, value);
+  std::optional<PointCoordinate> found = analyze(op, value);
   if (!found || found->loop < 0 || found->stride <= 0)
     return std::nullopt;
   int64_t size = op.getSizes()[found->loop];

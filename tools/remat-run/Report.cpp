@@ -21,7 +21,7 @@ using namespace remat;
 using namespace remat::run;
 
 /// JSON has no numbers that are not finite.
-static json::Value toNumber(double value) {
+static json::Value toFinite(double value) {
   if (std::isfinite(value))
     return value;
   return nullptr;
@@ -31,9 +31,9 @@ static json::Object toJson(const RunReport::Gradient &gradient) {
   const GradientSummary &summary = gradient.summary;
   json::Array samples;
   for (auto [index, value] : summary.samples)
-    samples.push_back(json::Array{index, toNumber(value)});
-  return json::Object{{"l2", toNumber(summary.l2)},
-                      {"sum", toNumber(summary.sum)},
+    samples.push_back(json::Array{index, toFinite(value)});
+  return json::Object{{"l2", toFinite(summary.l2)},
+                      {"sum", toFinite(summary.sum)},
                       {"samples", std::move(samples)},
                       {"hash", utohexstr(gradient.hash, /*LowerCase=*/true)},
                       {"exists", gradient.exists}};
@@ -129,9 +129,9 @@ static json::Object toJson(const RunReport &run) {
   if (run.anomalies)
     object["anomalies"] = *run.anomalies;
   if (run.loss)
-    object["loss"] = toNumber(*run.loss);
+    object["loss"] = toFinite(*run.loss);
   if (run.maxRelativeError)
-    object["max_relative_error"] = toNumber(*run.maxRelativeError);
+    object["max_relative_error"] = toFinite(*run.maxRelativeError);
   return object;
 }
 

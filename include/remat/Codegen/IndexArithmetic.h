@@ -37,7 +37,6 @@ protected:
                                        mlir::arith::CmpIPredicate::slt, a, b);
   }
 
-  static constexpr auto nsw = mlir::arith::IntegerOverflowFlags::nsw;
   mlir::OpBuilder &builder;
   mlir::Location loc;
 };

@@ -12,6 +12,7 @@
 #ifndef REMAT_CODEGEN_KERNELCONTEXT_H
 #define REMAT_CODEGEN_KERNELCONTEXT_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/IRMapping.h"
@@ -95,6 +96,9 @@ mlir::Value emitLinear(mlir::OpBuilder &builder, mlir::Location loc,
 /// The zero of a type of numbers, complex ones included.
 mlir::Value emitZero(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Type type);
+
+/// What arithmetic on indices has: it does not overflow.
+inline constexpr auto nsw = mlir::arith::IntegerOverflowFlags::nsw;
 
 /// A constant of type index.
 mlir::Value emitIndex(mlir::OpBuilder &builder, mlir::Location loc,

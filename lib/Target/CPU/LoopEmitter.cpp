@@ -67,7 +67,6 @@ SmallVector<UnitBlock> remat::cpu::splitUnit(OpBuilder &builder, Location loc,
       blocks[i].begin = number;
       continue;
     }
-    constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
     Value block = emitIndex(builder, loc, loop.block);
     blocks[i].begin = arith::MulIOp::create(builder, loc, number, block, nsw);
     blocks[i].end =

@@ -170,8 +170,7 @@ Value NestEmitter::emitAddress(OpBuilder &builder, const Access &access) {
   Value address =
       emitLinear(builder, loc, access.offset, access.coefficients, indices);
   if (access.base)
-    address = arith::AddIOp::create(builder, loc, address, access.base,
-                                    arith::IntegerOverflowFlags::nsw);
+    address = arith::AddIOp::create(builder, loc, address, access.base, nsw);
   if (!access.nonlinear)
     return address;
   auto op = cast<linalg::GenericOp>(nest.op);
@@ -240,7 +239,6 @@ bool NestEmitter::joinsUnits() const {
 
 /// The columns of the units from `begin` to `end`.
 UnitBlock NestEmitter::emitJoined(OpBuilder &builder, Value begin, Value end) {
-  constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
   Value block = emitIndex(builder, loc, units.front().block);
   UnitBlock joined;
   joined.begin = arith::MulIOp::create(builder, loc, begin, block, nsw);

@@ -195,14 +195,13 @@ LogicalResult RowEmitter::emitStep(OpBuilder &builder, const RowStep &step) {
 /// panels of columns, so it is the end of one.
 Value RowEmitter::emitColumnEnd(OpBuilder &builder) {
   Location loc = function.getLoc();
-  Value seen =
-      arith::AddIOp::create(builder, loc, position.blockEnd,
-                            emitIndex(builder, loc, schedule.masked.shift - 1),
-                            arith::IntegerOverflowFlags::nsw);
+  Value seen = arith::AddIOp::create(
+      builder, loc, position.blockEnd,
+      emitIndex(builder, loc, schedule.masked.shift - 1), nsw);
   Value panel = emitIndex(builder, loc, tile.columns);
   Value whole = arith::MulIOp::create(
       builder, loc, arith::CeilDivUIOp::create(builder, loc, seen, panel),
-      panel, arith::IntegerOverflowFlags::nsw);
+      panel, nsw);
   return arith::MinSIOp::create(builder, loc, whole,
                                 emitIndex(builder, loc, schedule.masked.size));
 }
@@ -210,7 +209,6 @@ Value RowEmitter::emitColumnEnd(OpBuilder &builder) {
 LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
   OpBuilder::InsertionGuard guard(builder);
   Location loc = function.getLoc();
-  constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
   Value unit = openLoop(builder, loc, begin, end).getInductionVar();
   position.run = unit;
   position.columnEnd = Value();

@@ -68,8 +68,8 @@ private:
 scf::ForOp NestEmitter::StackSums::openBlock() {
   auto op = openLoop(builder, loc, zero, length);
   place = op.getInductionVar();
-  emitter.indices[emitter.inner] = arith::AddIOp::create(
-      builder, loc, begin, place, arith::IntegerOverflowFlags::nsw);
+  emitter.indices[emitter.inner] =
+      arith::AddIOp::create(builder, loc, begin, place, nsw);
   return op;
 }
 
@@ -105,9 +105,8 @@ LogicalResult NestEmitter::StackSums::emitRowBlock(unsigned loop, Value row,
   for (unsigned i = 0; i < stack.size(); ++i)
     values.push_back(load(i));
   for (int64_t i = 0; i < count; ++i) {
-    emitter.indices[loop] =
-        arith::AddIOp::create(builder, loc, row, emitIndex(builder, loc, i),
-                              arith::IntegerOverflowFlags::nsw);
+    emitter.indices[loop] = arith::AddIOp::create(
+        builder, loc, row, emitIndex(builder, loc, i), nsw);
     for (auto [accumulator, value] : llvm::zip(emitter.accumulators, values))
       accumulator.value = value;
     if (failed(body.emit(builder, emitter.depths[loop])) ||

@@ -82,8 +82,8 @@ LaunchBuilder::LaunchBuilder(gpu::GPUModuleOp module, Location loc,
   block = arith::AddIOp::create(
       builder, loc,
       arith::MulIOp::create(builder, loc, block, emitIndex(builder, loc, teams),
-                            arith::IntegerOverflowFlags::nsw),
-      team, arith::IntegerOverflowFlags::nsw);
+                            nsw),
+      team, nsw);
 }
 
 /// Bytes of a part of a team's shared memory, whose size is a multiple of 16.

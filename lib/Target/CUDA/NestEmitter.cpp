@@ -18,8 +18,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-
 NestEmitter::NestEmitter(LoopNest nest, const NestPlan &plan,
                          LaunchBuilder &launch)
     : nest(std::move(nest)), plan(plan), launch(launch),

@@ -35,8 +35,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-
 static Value emitFloat(OpBuilder &builder, Location loc, Type type,
                        double value) {
   return arith::ConstantOp::create(builder, loc,

@@ -17,8 +17,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-
 /// What blocks left that code is repeated for, rather than put into a loop.
 static constexpr int64_t maxRepeatedPartials = 16;
 

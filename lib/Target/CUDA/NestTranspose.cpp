@@ -26,8 +26,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-
 /// Elements from one row of a square to the next.
 static int64_t getPitch(const NestPlan &plan, Type elementType) {
   return plan.tileSize +

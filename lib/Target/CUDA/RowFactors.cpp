@@ -109,8 +109,7 @@ LogicalResult FactorLayout::emit(LaunchBuilder &launch,
     loop.end = columnEnd;
     made.base = arith::MulIOp::create(
         builder, loc, columnBegin,
-        emitIndex(builder, loc, -made.coefficients[columnLoop]),
-        arith::IntegerOverflowFlags::nsw);
+        emitIndex(builder, loc, -made.coefficients[columnLoop]), nsw);
   }
   // Threads next to each other take what is next to each other.
   if (line.loop >= 0) {

@@ -20,10 +20,8 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-
 /// Threads among which the ranges of a dimension are divided.
-static constexpr int64_t wantedThreads = 1 << 16;
+static constexpr int64_t wantedOwners = 1 << 16;
 
 /// Whether neighbouring points along `loop` have the same coordinates in all
 /// dimensions but one.
@@ -100,7 +98,7 @@ static LogicalResult resolveOperands(ScatterPlan &plan) {
 static void divideRange(ScatterPlan &plan) {
   int64_t size = plan.result.shape[plan.rangeDim];
   plan.rangeSize = std::max<int64_t>(
-      llvm::divideCeil(multiplyCounts(size, plan.threads), wantedThreads), 1);
+      llvm::divideCeil(multiplyCounts(size, plan.threads), wantedOwners), 1);
   plan.rangeSize = std::min(plan.rangeSize, size);
   plan.ranges = llvm::divideCeil(size, plan.rangeSize);
   plan.threads = multiplyCounts(plan.threads, plan.ranges);

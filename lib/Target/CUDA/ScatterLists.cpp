@@ -30,16 +30,14 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-
 /// Blocks that keep a device busy. Each looks at all points, so not more.
-static constexpr int64_t wantedBlocks = 1024;
-static constexpr int64_t minThreads = 128, maxThreads = 256;
+static constexpr int64_t listWantedBlocks = 1024;
+static constexpr int64_t listMinThreads = 128, listMaxThreads = 256;
 /// Points that a thread looks at in each chunk.
 static constexpr int64_t pointsPerThread = 4;
 /// Listed points whose values a thread reads before it adds them, and how many
 /// values these are at most where sums are wider than the result.
-static constexpr int64_t maxRounds = 8, maxSums = 32;
+static constexpr int64_t listMaxRounds = 8, listMaxSums = 32;
 
 /// Divides the loops that threads own by whether coordinates that are no index
 /// of the points depend on them.
@@ -78,24 +76,26 @@ std::optional<ScatterLists> remat::cuda::planLists(ScatterPlan &plan) {
   if (!plan.sums && list.batches != 1 && columns < warpSize)
     return std::nullopt;
   // As many columns as a block has threads, and fewer where there are few rows.
-  list.parts =
-      std::max(llvm::divideCeil(columns, maxThreads),
-               std::min<uint64_t>(llvm::divideCeil(columns, warpSize),
-                                  wantedBlocks / std::min(size, wantedBlocks)));
+  list.parts = std::max(
+      llvm::divideCeil(columns, listMaxThreads),
+      std::min<uint64_t>(llvm::divideCeil(columns, warpSize),
+                         listWantedBlocks / std::min(size, listWantedBlocks)));
   list.columns = llvm::divideCeil(columns, list.parts);
   list.parts = llvm::divideCeil(columns, list.columns);
   plan.rangeSize = llvm::divideCeil(
-      size, std::max<int64_t>(
-                wantedBlocks / multiplyCounts(list.parts, list.batches), 1));
+      size,
+      std::max<int64_t>(
+          listWantedBlocks / multiplyCounts(list.parts, list.batches), 1));
   if (plan.sums)
     plan.rangeSize = std::clamp<int64_t>(countBlockSums(plan.op) /
                                              (list.columns * plan.width),
                                          1, plan.rangeSize);
   plan.ranges = llvm::divideCeil(size, plan.rangeSize);
   list.slots =
-      std::clamp<int64_t>(maxThreads / list.columns, 1, plan.rangeSize);
+      std::clamp<int64_t>(listMaxThreads / list.columns, 1, plan.rangeSize);
   list.threads = std::max<int64_t>(
-      llvm::alignTo(list.columns * list.slots, uint64_t(warpSize)), minThreads);
+      llvm::alignTo(list.columns * list.slots, uint64_t(warpSize)),
+      listMinThreads);
   return list;
 }
 
@@ -106,9 +106,9 @@ public:
   ListedScatter(const ScatterPlan &plan, LaunchBuilder &launch)
       : plan(plan), list(*plan.list), op(plan.op), launch(launch),
         builder(launch.builder), loc(op.getLoc()),
-        rounds(plan.sums
-                   ? std::clamp<int64_t>(maxSums / plan.width, 1, maxRounds)
-                   : maxRounds) {}
+        rounds(plan.sums ? std::clamp<int64_t>(listMaxSums / plan.width, 1,
+                                               listMaxRounds)
+                         : listMaxRounds) {}
   LogicalResult run();
 
 private:

@@ -18,8 +18,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-
 DenseSet<Value>
 remat::cuda::findCoordinates(ScatterOp op,
                              llvm::function_ref<bool(unsigned)> counts) {

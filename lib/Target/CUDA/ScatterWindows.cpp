@@ -27,8 +27,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-
 /// Points whose code is repeated rather than put into a loop.
 static constexpr int64_t maxRepeated = 16;
 

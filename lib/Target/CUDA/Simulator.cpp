@@ -26,9 +26,9 @@ using namespace remat::cuda;
 namespace {
 
 /// The threads of one block.
-class Block {
+class BlockRun {
 public:
-  Block(int64_t threads, bool reverse)
+  BlockRun(int64_t threads, bool reverse)
       : fibers(threads), stacks(new char[threads * stackBytes]),
         words{std::vector<Words>(threads), std::vector<Words>(threads)},
         reverse(reverse) {}
@@ -86,12 +86,12 @@ private:
   int64_t block = 0;
 };
 
-thread_local Block *running = nullptr;
+thread_local BlockRun *running = nullptr;
 
 } // namespace
 
-void Block::start() {
-  Block &self = *running;
+void BlockRun::start() {
+  BlockRun &self = *running;
   self.code(self.buffers, self.status, self.shared, self.block,
             static_cast<int64_t>(self.current));
   self.fibers[self.current].state = Done;
@@ -99,7 +99,7 @@ void Block::start() {
 }
 
 /// Runs a thread to its next barrier or its end.
-void Block::resume(size_t number) {
+void BlockRun::resume(size_t number) {
   current = number;
   Fiber &fiber = fibers[number];
   if (_setjmp(scheduler) != 0)
@@ -112,31 +112,31 @@ void Block::resume(size_t number) {
   context.uc_stack.ss_sp = stacks.get() + number * stackBytes;
   context.uc_stack.ss_size = stackBytes;
   context.uc_link = nullptr;
-  makecontext(&context, &Block::start, 0);
+  makecontext(&context, &BlockRun::start, 0);
   swapcontext(&home, &context);
 }
 
-void Block::stop(State state) {
+void BlockRun::stop(State state) {
   Fiber &fiber = fibers[current];
   fiber.state = state;
   if (_setjmp(fiber.place) == 0)
     _longjmp(scheduler, 1);
 }
 
-const Block::Words *Block::exchange(const Words &mine) {
+const BlockRun::Words *BlockRun::exchange(const Words &mine) {
   std::vector<Words> &all = words[fibers[current].exchanges++ % 2];
   all[current] = mine;
   stop(AtExchange);
   return &all[current - getLane()];
 }
 
-void Block::groupCopies() {
+void BlockRun::groupCopies() {
   Fiber &fiber = fibers[current];
   fiber.groups.push_back(std::move(fiber.copies));
   fiber.copies.clear();
 }
 
-void Block::finishCopies(size_t pending) {
+void BlockRun::finishCopies(size_t pending) {
   std::deque<std::vector<Copy>> &groups = fibers[current].groups;
   for (; groups.size() > pending; groups.pop_front())
     for (const Copy &copy : groups.front()) {
@@ -147,7 +147,7 @@ void Block::finishCopies(size_t pending) {
 
 /// Runs the threads of a warp until they are at a barrier or at their ends.
 /// False if some wait for words of others that will not give any.
-bool Block::runWarp(size_t first, size_t end) {
+bool BlockRun::runWarp(size_t first, size_t end) {
   for (;;) {
     size_t waiting = 0;
     for (size_t i = 0; i < end - first; ++i) {
@@ -165,9 +165,9 @@ bool Block::runWarp(size_t first, size_t end) {
   }
 }
 
-const char *Block::run(SimulatedThread code, void *const *buffers,
-                       remat_kernel_status *status, void *shared,
-                       int64_t block) {
+const char *BlockRun::run(SimulatedThread code, void *const *buffers,
+                          remat_kernel_status *status, void *shared,
+                          int64_t block) {
   this->code = code;
   this->buffers = buffers;
   this->status = status;
@@ -310,8 +310,8 @@ void remat::cuda::remat_simulate_launch(SimulatedThread code,
     }
     return;
   }
-  Block fibers(threads, reverse != 0);
-  Block *before = running;
+  BlockRun fibers(threads, reverse != 0);
+  BlockRun *before = running;
   running = &fibers;
   for (int64_t block = 0; block < blocks; ++block) {
     clear();

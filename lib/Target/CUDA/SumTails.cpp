@@ -21,8 +21,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-
 /// Whether the element of a point is in the place that the point's number says.
 static bool isInPlace(const Access &access, unsigned loop) {
   if (!access.root || access.nonlinear || access.base || access.offset != 0)

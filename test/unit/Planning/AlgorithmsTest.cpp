@@ -14,16 +14,6 @@ using llvm::cantFail;
 
 namespace {
 
-SolverOptions quick() {
-  SolverOptions options;
-  options.effort = 0.02;
-  return options;
-}
-
-Solution saveAll(const Problem &problem) {
-  return cantFail(solve(problem, "save-all"));
-}
-
 // Of a forward chain a -> b -> c, all hidden, the first backward op reads b and
 // the second one c. What was made again for the first is kept for the second:
 // each forward op runs twice and no more.

@@ -19,16 +19,6 @@ const char *const generalSolvers[] = {"recompute-all", "sqrt",    "segments",
                                       "chen-greedy",   "min-cut", "knapsack",
                                       "lower-sets"};
 
-SolverOptions quick() {
-  SolverOptions options;
-  options.effort = 0.02;
-  return options;
-}
-
-Solution saveAll(const Problem &problem) {
-  return cantFail(solve(problem, "save-all"));
-}
-
 /// A plan, or nothing if the budget is infeasible; anything else fails.
 std::optional<Solution> trySolve(const Problem &problem, const char *solver) {
   llvm::Expected<Solution> solution = runAlgorithm(problem, solver, quick());

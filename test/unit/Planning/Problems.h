@@ -141,6 +141,17 @@ inline Problem richProblem(uint64_t seed, unsigned n) {
   return problem;
 }
 
+/// A small effort.
+inline SolverOptions quick() {
+  SolverOptions options;
+  options.effort = 0.02;
+  return options;
+}
+
+inline Solution saveAll(const Problem &problem) {
+  return llvm::cantFail(solve(problem, "save-all"));
+}
+
 /// Gives some values a policy, where it does not contradict another.
 inline void addPolicies(Problem &problem, uint64_t seed) {
   std::mt19937_64 random(seed + 23);

@@ -231,16 +231,6 @@ static Value buildAtan2(Pointwise &p) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-template <typename FloatOp, typename ComplexOp>
-Value buildUnary(Pointwise &p) {
-  if (p.isFloat())
-    return p.make<FloatOp>(p.args[0]);
-  if constexpr (!std::is_void_v<ComplexOp>)
-    if (p.isComplex())
-      return p.make<ComplexOp>(p.args[0]);
-  return p.refuse();
-}
-
 template <typename Op>
 Value buildOfInteger(Pointwise &p) {
   if (!p.isInteger())
@@ -385,12 +375,11 @@ void foreign::addArithmetic(LoweringTable &table) {
   add("real", lowerPointwise<buildReal>);
   add("imag", lowerPointwise<buildImag>);
   addBinary("complex", lowerPointwise<buildComplex>);
-  add("ceil", lowerPointwise<buildUnary<math::CeilOp, void>>);
-  add("floor", lowerPointwise<buildUnary<math::FloorOp, void>>);
-  add("round_nearest_afz", lowerPointwise<buildUnary<math::RoundOp, void>>);
-  add("round_nearest_even",
-      lowerPointwise<buildUnary<math::RoundEvenOp, void>>);
-  add("cbrt", lowerPointwise<buildUnary<math::CbrtOp, void>>);
+  add("ceil", lowerPointwise<buildUnary<math::CeilOp>>);
+  add("floor", lowerPointwise<buildUnary<math::FloorOp>>);
+  add("round_nearest_afz", lowerPointwise<buildUnary<math::RoundOp>>);
+  add("round_nearest_even", lowerPointwise<buildUnary<math::RoundEvenOp>>);
+  add("cbrt", lowerPointwise<buildUnary<math::CbrtOp>>);
   add("cosine", lowerPointwise<buildUnary<math::CosOp, complex::CosOp>>);
   add("sine", lowerPointwise<buildUnary<math::SinOp, complex::SinOp>>);
   add("tan", lowerPointwise<buildUnary<math::TanOp, complex::TanOp>>);

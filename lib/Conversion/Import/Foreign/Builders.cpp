@@ -224,11 +224,6 @@ Value foreign::createTranspose(OpBuilder &builder, Location loc, Value value,
       ->getResult(0);
 }
 
-static SmallVector<OpFoldResult> toAttrs(OpBuilder &builder,
-                                         ArrayRef<int64_t> values) {
-  return getAsIndexOpFoldResult(builder.getContext(), values);
-}
-
 Value foreign::createSlice(OpBuilder &builder, Location loc, Value value,
                            ArrayRef<int64_t> begin, ArrayRef<int64_t> sizes,
                            ArrayRef<int64_t> strides) {
@@ -238,8 +233,10 @@ Value foreign::createSlice(OpBuilder &builder, Location loc, Value value,
   if (llvm::is_contained(sizes, 0))
     return tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
   return tensor::ExtractSliceOp::create(
-      builder, loc, type.clone(sizes), value, toAttrs(builder, begin),
-      toAttrs(builder, sizes), toAttrs(builder, strides));
+      builder, loc, type.clone(sizes), value,
+      getAsIndexOpFoldResult(builder.getContext(), begin),
+      getAsIndexOpFoldResult(builder.getContext(), sizes),
+      getAsIndexOpFoldResult(builder.getContext(), strides));
 }
 
 Value foreign::createTaken(OpBuilder &builder, Location loc, Value value,
@@ -283,8 +280,9 @@ Value foreign::createPadded(OpBuilder &builder, Location loc, Value value,
     value = tensor::InsertSliceOp::create(
         builder, loc, value,
         createFilled(builder, loc, type.clone(spread), padding),
-        toAttrs(builder, zeros), toAttrs(builder, type.getShape()),
-        toAttrs(builder, strides));
+        getAsIndexOpFoldResult(builder.getContext(), zeros),
+        getAsIndexOpFoldResult(builder.getContext(), type.getShape()),
+        getAsIndexOpFoldResult(builder.getContext(), strides));
   // What is cut off comes first, so that no size is negative in between.
   SmallVector<int64_t> begin, sizes, padLow, padHigh, shape;
   for (int64_t dim = 0; dim < rank; ++dim) {
@@ -310,11 +308,13 @@ Value foreign::createPadded(OpBuilder &builder, Location loc, Value value,
   if (!matchPattern(padding, m_Constant()))
     return tensor::InsertSliceOp::create(
         builder, loc, value, createFilled(builder, loc, result, padding),
-        toAttrs(builder, padLow), toAttrs(builder, sizes),
-        toAttrs(builder, ones));
-  return tensor::PadOp::create(builder, loc, result, value,
-                               toAttrs(builder, padLow),
-                               toAttrs(builder, padHigh), padding);
+        getAsIndexOpFoldResult(builder.getContext(), padLow),
+        getAsIndexOpFoldResult(builder.getContext(), sizes),
+        getAsIndexOpFoldResult(builder.getContext(), ones));
+  return tensor::PadOp::create(
+      builder, loc, result, value,
+      getAsIndexOpFoldResult(builder.getContext(), padLow),
+      getAsIndexOpFoldResult(builder.getContext(), padHigh), padding);
 }
 
 Value foreign::createReversed(OpBuilder &builder, Location loc, Value value,

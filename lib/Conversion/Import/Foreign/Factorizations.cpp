@@ -156,9 +156,8 @@ Value foreign::createIdentity(Indexed &math, int64_t rows, int64_t columns,
                                    DenseElementsAttr::get(type, numbers));
 }
 
-/// Keeps the elements whose row and column compare so.
-static Value createTriangle(Indexed &math, Value matrices,
-                            arith::CmpIPredicate predicate) {
+Value foreign::createTriangle(Indexed &math, Value matrices,
+                              arith::CmpIPredicate predicate) {
   return math.map(
       "bmn->bmn", matrices,
       [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {

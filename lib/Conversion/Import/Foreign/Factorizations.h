@@ -64,6 +64,9 @@ mlir::Value createBlock(Indexed &math, mlir::Value matrices, int64_t row,
 /// Identity matrices of one batch.
 mlir::Value createIdentity(Indexed &math, int64_t rows, int64_t columns,
                            mlir::Type element);
+/// The elements of `matrices` whose row and column compare so; else zeros.
+mlir::Value createTriangle(Indexed &math, mlir::Value matrices,
+                           mlir::arith::CmpIPredicate predicate);
 /// Matrices whose elements on one side of the diagonal are kept: below it, or
 /// above and on it.
 mlir::Value createStrictlyLower(Indexed &math, mlir::Value matrices);

@@ -48,6 +48,17 @@ struct Pointwise {
   mlir::Value refuse() const;
 };
 
+/// An operation of floats, and the one of complex numbers if there is one.
+template <typename FloatOp, typename ComplexOp = void>
+mlir::Value buildUnary(Pointwise &p) {
+  if (p.isFloat())
+    return p.make<FloatOp>(p.args[0]);
+  if constexpr (!std::is_void_v<ComplexOp>)
+    if (p.isComplex())
+      return p.make<ComplexOp>(p.args[0]);
+  return p.refuse();
+}
+
 /// Builds the result; an empty value if that was refused.
 using PointwiseBody = mlir::Value (*)(Pointwise &);
 

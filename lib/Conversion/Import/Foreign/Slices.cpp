@@ -73,11 +73,6 @@ static SmallVector<OpFoldResult> findOffsets(Operation *op, Lowering &lowering,
   return offsets;
 }
 
-static SmallVector<OpFoldResult> toAttrs(OpBuilder &builder,
-                                         ArrayRef<int64_t> values) {
-  return getAsIndexOpFoldResult(builder.getContext(), values);
-}
-
 static LogicalResult checkSizes(Operation *op, ArrayRef<int64_t> shape,
                                 ArrayRef<int64_t> sizes, ValueRange starts) {
   for (Value start : starts)
@@ -114,11 +109,12 @@ static LogicalResult lowerDynamicSlice(Operation *op, Lowering &lowering) {
   SmallVector<OpFoldResult> offsets =
       findOffsets(op, lowering, starts, from.getShape(), to.getShape());
   SmallVector<int64_t> ones(to.getRank(), 1);
-  return lowering.set(op, tensor::ExtractSliceOp::create(
-                              builder, op->getLoc(), to, value, offsets,
-                              toAttrs(builder, to.getShape()),
-                              toAttrs(builder, ones))
-                              .getResult());
+  return lowering.set(
+      op, tensor::ExtractSliceOp::create(
+              builder, op->getLoc(), to, value, offsets,
+              getAsIndexOpFoldResult(builder.getContext(), to.getShape()),
+              getAsIndexOpFoldResult(builder.getContext(), ones))
+              .getResult());
 }
 
 static LogicalResult lowerDynamicUpdateSlice(Operation *op,
@@ -143,11 +139,12 @@ static LogicalResult lowerDynamicUpdateSlice(Operation *op,
   SmallVector<OpFoldResult> offsets =
       findOffsets(op, lowering, starts, type.getShape(), part.getShape());
   SmallVector<int64_t> ones(type.getRank(), 1);
-  return lowering.set(op, tensor::InsertSliceOp::create(
-                              builder, op->getLoc(), update, value, offsets,
-                              toAttrs(builder, part.getShape()),
-                              toAttrs(builder, ones))
-                              .getResult());
+  return lowering.set(
+      op, tensor::InsertSliceOp::create(
+              builder, op->getLoc(), update, value, offsets,
+              getAsIndexOpFoldResult(builder.getContext(), part.getShape()),
+              getAsIndexOpFoldResult(builder.getContext(), ones))
+              .getResult());
 }
 
 static LogicalResult checkPad(Operation *op) {

@@ -324,8 +324,7 @@ Value foreign::createReadInOrder(OpBuilder &builder, Location loc, Value value,
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// The permutation that exchanges `dim` and the last dimension.
-static SmallVector<int64_t> exchangeLast(int64_t rank, int64_t dim) {
+SmallVector<int64_t> foreign::exchangeLast(int64_t rank, int64_t dim) {
   auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   std::swap(permutation[dim], permutation[rank - 1]);
   return permutation;

@@ -16,6 +16,9 @@ using IsBefore = llvm::function_ref<mlir::Value(
     mlir::OpBuilder &, mlir::Location, llvm::ArrayRef<mlir::Value>,
     llvm::ArrayRef<mlir::Value>)>;
 
+/// The permutation that exchanges `dim` and the last dimension.
+llvm::SmallVector<int64_t> exchangeLast(int64_t rank, int64_t dim);
+
 /// The numbers of the elements along the last dimension of `keys`, in their
 /// order. Equal elements stay in the order that they have.
 mlir::Value createOrder(mlir::OpBuilder &builder, mlir::Location loc,

@@ -367,16 +367,6 @@ static LogicalResult lowerDigamma(Operation *op, Lowering &lowering) {
 // Functions of the dialect math
 //===----------------------------------------------------------------------===//
 
-template <typename FloatOp, typename ComplexOp = void>
-static Value buildUnary(Pointwise &p) {
-  if (p.isFloat())
-    return p.make<FloatOp>(p.args[0]);
-  if constexpr (!std::is_void_v<ComplexOp>)
-    if (p.isComplex())
-      return p.make<ComplexOp>(p.args[0]);
-  return p.refuse();
-}
-
 /// A function that the dialect `complex` has not: of tensors as a whole, with
 /// its derivative.
 template <typename FloatOp, ComplexFunction function>

@@ -51,7 +51,7 @@ static FailureOr<int64_t> readDimension(Operation *op, RankedTensorType type) {
 
 /// The results are all partial results and the last of them. An exclusive scan
 /// begins with what the second output holds.
-static LogicalResult lowerScan(Operation *op, Lowering &lowering) {
+static LogicalResult lowerTmScan(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
   SmallVector<Value> ins, outs;
@@ -100,7 +100,7 @@ static LogicalResult lowerScan(Operation *op, Lowering &lowering) {
 
 /// Updates have one dimension that goes through the places, and then those of
 /// the tensor, with or without the dimensions that are indexed.
-static LogicalResult lowerScatter(Operation *op, Lowering &lowering) {
+static LogicalResult lowerTmScatter(Operation *op, Lowering &lowering) {
   SmallVector<Value> ins, outs;
   if (failed(readOperands(op, lowering, 1, ins, outs)))
     return failure();
@@ -144,13 +144,6 @@ static LogicalResult lowerScatter(Operation *op, Lowering &lowering) {
 //===----------------------------------------------------------------------===//
 // Order
 //===----------------------------------------------------------------------===//
-
-/// The permutation that exchanges `dim` and the last dimension.
-static SmallVector<int64_t> exchangeLast(int64_t rank, int64_t dim) {
-  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  std::swap(permutation[dim], permutation[rank - 1]);
-  return permutation;
-}
 
 /// Replaces nan, with which every comparison of a region is false, so that it
 /// is in the order as PyTorch has it: larger than all numbers, of which the
@@ -219,7 +212,7 @@ static LogicalResult checkShapes(Operation *op, ArrayRef<Value> values,
 }
 
 /// All tensors are sorted by the comparison of their elements.
-static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
+static LogicalResult lowerTmSort(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
   SmallVector<Value> ins, outs;
@@ -250,7 +243,7 @@ static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
 
 /// The first elements of the order of the values, and their numbers, or what a
 /// second input says of them.
-static LogicalResult lowerTopK(Operation *op, Lowering &lowering) {
+static LogicalResult lowerTmTopK(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
   SmallVector<Value> ins, outs;
@@ -306,8 +299,8 @@ void foreign::addTmTensor(LoweringTable &table) {
     table[("tm_tensor." + name).str()] = {lowering, KnownOp::any, KnownOp::any,
                                           1};
   };
-  add("scan", lowerScan);
-  add("scatter", lowerScatter);
-  add("sort", lowerSort);
-  add("topk", lowerTopK);
+  add("scan", lowerTmScan);
+  add("scatter", lowerTmScatter);
+  add("sort", lowerTmSort);
+  add("topk", lowerTmTopK);
 }

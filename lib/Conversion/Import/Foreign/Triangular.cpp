@@ -17,21 +17,6 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::foreign;
 
-/// The elements of `matrices` for which row and column compare so.
-static Value createTriangle(Indexed &math, Value matrices,
-                            arith::CmpIPredicate predicate) {
-  return math.map(
-      "bmn->bmn", matrices,
-      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        Value isKept = arith::CmpIOp::create(
-            nested, loc, predicate, linalg::IndexOp::create(nested, loc, 1),
-            linalg::IndexOp::create(nested, loc, 2));
-        return arith::SelectOp::create(
-            nested, loc, isKept, args[0],
-            createConstant(nested, loc, args[0].getType(), 0.0));
-      });
-}
-
 /// The x with a x = b, with a rule if it is a loop: of a cotangent of x, that
 /// of b is a^-T times it, and that of a its product with -x, in the triangle.
 static Value createSolution(OpBuilder &builder, Location loc, Value a, Value b,
