@@ -41,16 +41,20 @@ static int64_t findGranularity(const Problem &problem) {
   return std::max<int64_t>(common, 1);
 }
 
-Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
-                    WorkMeter &work, uint64_t seed) {
+LowPeakPlans::Made findLowestPeak(const Graph &graph, const Plan &start,
+                                  int64_t lowerBound, WorkMeter &work,
+                                  uint64_t seed) {
   Timeline timeline(graph);
   Evictor evictor(graph, timeline, work, seed);
-  Plan best = start;
+  LowPeakPlans::Made best;
+  best.plan = start;
+  best.lowest = lowerBound;
+  best.leastAsked = std::numeric_limits<int64_t>::max();
   int64_t lowest = std::numeric_limits<int64_t>::max();
   int64_t granularity = findGranularity(graph.problem);
   TriedRankings tried;
   unsigned numLowest = 0;
-  uint64_t before = work.steps();
+  const uint64_t before = work.steps(), beyond = work.stepsBeyond();
   for (const EvictionRanking &ranking : systematicRankings(graph)) {
     // Where two ways end at the same peak, others seldom go below it.
     if (numLowest >= 2 && work.steps() - before > DescentTuning::patience)
@@ -59,20 +63,26 @@ Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
       continue;
     evictor.keepDecisions().clear();
     timeline.load(start);
+    const uint64_t first = work.counted();
+    bool leads = false;
     for (int64_t part = DescentTuning::coarsest;
-         part <= DescentTuning::finest && !work.overdrawn();) {
+         part <= DescentTuning::finest;) {
       int64_t peak = timeline.peak();
       if (peak < lowest) {
         lowest = peak;
-        best = timeline.plan();
+        best.plan = timeline.plan();
         numLowest = 0;
+        leads = true;
+        work.setCap(std::nullopt);
       }
-      if (lowest <= lowerBound)
-        return best;
+      best.leastAsked = std::min(best.leastAsked, peak);
+      if (lowest <= lowerBound || work.overdrawn())
+        break;
       auto getStep = [&] {
         return std::max(granularity, peak / part / granularity * granularity);
       };
       int64_t step = getStep();
+      best.leastAsked = std::min(best.leastAsked, peak - step);
       if (evictor.fit(std::max(lowerBound, peak - step), ranking)) {
         timeline.commit();
         continue;
@@ -82,9 +92,17 @@ Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
       while (part <= DescentTuning::finest && getStep() == step)
         part *= 2;
     }
+    if (lowest <= lowerBound || work.overdrawn())
+      break;
+    // All that come after take no more work than this one.
+    if (leads)
+      work.setCap(std::max(DescentTuning::patience, work.counted() - first));
     numLowest += timeline.peak() == lowest;
     tried.add(ranking, evictor.keepDecisions());
   }
+  work.setCap(std::nullopt);
+  best.steps = work.steps() - before;
+  best.stepsBeyond = work.stepsBeyond() - beyond;
   return best;
 }
 

@@ -13,8 +13,9 @@ namespace remat::planning {
 
 /// The plan with the lowest peak that evictions reach from `start`, whatever it
 /// costs. Ends at `lowerBound`, below which no peak is.
-Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
-                    WorkMeter &work, uint64_t seed);
+LowPeakPlans::Made findLowestPeak(const Graph &graph, const Plan &start,
+                                  int64_t lowerBound, WorkMeter &work,
+                                  uint64_t seed);
 
 } // namespace remat::planning
 

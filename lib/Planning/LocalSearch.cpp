@@ -30,8 +30,9 @@ LocalSearch::LocalSearch(const Graph &graph, const SolverOptions &options,
       budget(graph.problem.deviceBudget.value_or(
           std::numeric_limits<int64_t>::max() / 4)),
       goal(budget), hostBudget(graph.problem.hostRoom()), work(options, watch),
-      timeline(graph), evictor(graph, timeline, work, options.seed),
-      generator(evictor.random()), neighbourhoods(graph, timeline, generator),
+      lowPeakWork(options, watch, /*effort=*/0), timeline(graph),
+      evictor(graph, timeline, work, options.seed), generator(evictor.random()),
+      neighbourhoods(graph, timeline, generator),
       reorderer(graph, timeline, work, generator), start(saveAllPlan(graph)) {}
 
 int64_t LocalSearch::objective() {
@@ -167,9 +168,6 @@ const LowOrder &LocalSearch::findLowOrder() {
 
 Plan LocalSearch::findLowPeak(int64_t lowest, double share,
                               double annealingShare, LowPeakPlans *made) {
-  // A bound that is another leads to others.
-  if (made && made->lowest != lowest)
-    *made = {lowest, std::nullopt, std::nullopt};
   Plan plan = findLowPeakOfOrders(lowest, share, made);
   timeline.load(plan);
   int64_t peak = timeline.peak();
@@ -222,22 +220,26 @@ Plan LocalSearch::findLowPeakOfOrders(int64_t lowest, double share,
 }
 
 Plan LocalSearch::findLowPeakFrom(int64_t lowest, double share,
-                                  std::optional<Plan> *made) {
+                                  std::optional<LowPeakPlans::Made> *made) {
   Plan plan = descendFurther(lowest, share);
   timeline.load(plan);
   int64_t peak = timeline.peak();
   if (peak <= lowest)
     return plan;
   // Without a search, but with everything made again that has to be.
-  bool isMade = made && *made;
-  Plan other = isMade
-                   ? **made
-                   : findLowestPeak(graph, start, lowest, work, options.seed);
-  // What effort ends depends on it.
-  if (made && !work.overdrawn())
-    *made = other;
-  timeline.load(other);
-  return timeline.peak() < peak ? other : plan;
+  LowPeakPlans::Made other;
+  if (made && *made && (*made)->holdsFor(lowest)) {
+    other = **made;
+    lowPeakWork.add(other.steps);
+    lowPeakWork.addBeyondEffort(other.stepsBeyond);
+  } else {
+    other = findLowestPeak(graph, start, lowest, made ? lowPeakWork : work,
+                           options.seed);
+    if (made && !lowPeakWork.wasCutShort())
+      *made = other;
+  }
+  timeline.load(other.plan);
+  return timeline.peak() < peak ? std::move(other.plan) : plan;
 }
 
 void LocalSearch::offer(const Plan &plan) {
@@ -292,8 +294,11 @@ void LocalSearch::reorderStart() {
   if (ArrayRef<OpId> order = findLowOrder().ops; !order.empty())
     start = runOnce(order);
   timeline.load(start);
+  work.setCap(LocalSearchTuning::orderShare,
+              LocalSearchTuning::leastOrderSteps);
   std::vector<OpId> order = searchLowOrder(
       graph, budget, timeline.peak(), LocalSearchTuning::orderStates, work);
+  work.setCap(std::nullopt);
   if (!order.empty())
     timeline.load(runOnce(order));
   if (timeline.peak() > budget) {

@@ -37,7 +37,7 @@ public:
            double(bestTime - bound) <= options.gap * double(bestTime);
   }
   /// Whether the search ended where even one without a plan has to.
-  bool isOverdrawn() { return work.overdrawn(); }
+  bool isOverdrawn() { return work.overdrawn() || lowPeakWork.overdrawn(); }
   /// The share of the effort, or of the time, that is done.
   double getSpent() const { return work.getSpent(); }
   bool mayReorder() const { return graph.mayReorder(); }
@@ -94,7 +94,8 @@ private:
   Plan descendFurther(int64_t lowest, double share);
   bool mayAnneal() const;
   Plan findLowPeakOfOrders(int64_t lowest, double share, LowPeakPlans *made);
-  Plan findLowPeakFrom(int64_t lowest, double share, std::optional<Plan> *made);
+  Plan findLowPeakFrom(int64_t lowest, double share,
+                       std::optional<LowPeakPlans::Made> *made);
   bool descend(size_t stages, size_t rounds, double share);
   bool construct(const EvictionRanking &ranking);
   void drawTransferWeight();
@@ -121,6 +122,8 @@ private:
   int64_t budget, goal;
   int64_t hostBudget;
   WorkMeter work;
+  /// Of plans that are kept for searches with another effort.
+  WorkMeter lowPeakWork;
   Timeline timeline;
   Evictor evictor;
   std::mt19937_64 &generator;

@@ -137,6 +137,7 @@ void OrderSearch::advance(State &state, OpId op) const {
 void OrderSearch::close(State &state) const {
   for (size_t i = 0; i < state.ready.size();) {
     OpId op = state.ready[i];
+    work.add(1);
     if (liveDuring(state, op) <= budget && liveAfter(state, op) <= state.live) {
       advance(state, op);
       i = 0;
@@ -184,6 +185,7 @@ std::vector<OpId> OrderSearch::run(size_t maxStates) {
       if (liveDuring(states[index], op) > budget)
         continue;
       State next = states[index];
+      work.add(next.ran.size() / 64);
       next.parent = index;
       next.path.clear();
       advance(next, op);

@@ -138,6 +138,10 @@ struct LocalSearchTuning {
                           tireless = std::numeric_limits<size_t>::max();
   /// Sets of ops that one search for an order looks at. Bounds its memory.
   static constexpr size_t orderStates = 20000;
+  /// The part of the effort that such searches may take, and steps that they
+  /// may take at least.
+  static constexpr double orderShare = 0.25;
+  static constexpr uint64_t leastOrderSteps = 4'000'000;
   /// Moves of steps, per op, to lower the peak of an order.
   static constexpr size_t orderMoves = 200;
 };
@@ -273,9 +277,10 @@ struct DescentTuning {
   /// The budget comes down by 1/coarsest of the peak at first; the part is
   /// halved after each failure, and 1/finest is the last that is tried.
   static constexpr int64_t coarsest = 32, finest = 1024;
-  /// Steps after which two descents that end at the same peak are enough. They
-  /// do not depend on the effort, since `LowPeakPlans` keeps what they lead to
-  /// for other efforts.
+  /// Steps after which two descents that end at the same peak are enough, and
+  /// that descents may take in any case which come after the lowest. They do
+  /// not depend on the effort, since `LowPeakPlans` keeps what they lead to for
+  /// other efforts.
   static constexpr uint64_t patience = 4'000'000;
 };
 

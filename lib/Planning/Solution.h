@@ -18,6 +18,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+#include <optional>
 
 namespace remat::planning {
 
@@ -42,7 +44,10 @@ class WorkMeter {
 public:
   /// Both outlive the meter.
   WorkMeter(const SolverOptions &options, const Stopwatch &watch)
-      : options(options), watch(watch), limit(toSteps(options.effort)),
+      : WorkMeter(options, watch, options.effort) {}
+  /// With another effort than that of the options.
+  WorkMeter(const SolverOptions &options, const Stopwatch &watch, double effort)
+      : options(options), watch(watch), limit(toSteps(effort)),
         overdraft(toSteps(options.overdraft)),
         mostBeyond(std::max(overdraft, toSteps(1))) {}
 
@@ -59,9 +64,20 @@ public:
   }
   /// Whether even a search that has to come up with something should stop.
   bool overdrawn() {
-    return interrupted() ||
+    return interrupted() || counted() >= cap ||
            (!options.timeLimitSeconds &&
             (done >= limit + overdraft || beyond >= mostBeyond));
+  }
+  /// Lets a part of a search that has to come up with nothing stop after so
+  /// many steps of both kinds from now on; without a number, it may go on.
+  void setCap(std::optional<uint64_t> steps) {
+    cap = steps ? counted() + *steps : std::numeric_limits<uint64_t>::max();
+  }
+  /// The same for a share of the effort, and at least so many steps. A time
+  /// limit sets none.
+  void setCap(double share, uint64_t least) {
+    if (!options.timeLimitSeconds)
+      setCap(std::max(least, uint64_t(share * double(limit))));
   }
   /// Whether this share of the work, or of the time, is done.
   bool spent(double share) const {
@@ -80,6 +96,9 @@ public:
   /// Whether the clock or the caller said stop.
   bool wasCutShort() const { return cutShort; }
   uint64_t steps() const { return done; }
+  uint64_t stepsBeyond() const { return beyond; }
+  /// Steps of both kinds.
+  uint64_t counted() const { return done + beyond; }
 
 private:
   static uint64_t toSteps(double effort) {
@@ -97,6 +116,7 @@ private:
   const Stopwatch &watch;
   uint64_t limit, overdraft, mostBeyond;
   uint64_t done = 0, beyond = 0;
+  uint64_t cap = std::numeric_limits<uint64_t>::max();
   bool cutShort = false;
 };
 

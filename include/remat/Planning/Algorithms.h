@@ -17,6 +17,7 @@
 
 #include "remat/Planning/Simulator.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -380,11 +381,22 @@ llvm::Expected<Solution> planAuto(const Problem &problem,
                                   const SolverOptions &options = {});
 
 /// What a search for the smallest peak makes in the same way whatever its
-/// effort, which may take long: plans in the given order and in a lower one,
-/// which do not go below a bound.
+/// effort, which may take long: plans in the given order and in a lower one.
 struct LowPeakPlans {
-  int64_t lowest = -1;
-  std::optional<Plan> inGivenOrder, inLowOrder;
+  struct Made {
+    Plan plan;
+    /// The bound below which peaks were not looked for, and the least that was
+    /// looked for or would have been without the bound.
+    int64_t lowest = 0, leastAsked = 0;
+    /// How much work it was: what the effort is measured by, and the rest.
+    uint64_t steps = 0, stepsBeyond = 0;
+
+    /// Whether the plan would be the same with another bound.
+    bool holdsFor(int64_t other) const {
+      return other == lowest || leastAsked > std::max(lowest, other);
+    }
+  };
+  std::optional<Made> inGivenOrder, inLowOrder;
 };
 
 /// The smallest peak that the heuristics reach, with evidence, and at most that

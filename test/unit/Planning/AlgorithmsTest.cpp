@@ -416,12 +416,66 @@ TEST(Feasibility, LowestPeaksTakeTheSameWorkInEveryUnit) {
       Stopwatch watch;
       WorkMeter work(options, watch);
       plans[unit > 1] = findLowestPeak(graph, saveAll(problem).plan,
-                                       /*lowerBound=*/0, work, /*seed=*/1);
+                                       /*lowerBound=*/0, work, /*seed=*/1)
+                            .plan;
       steps[unit > 1] = work.steps();
     }
     EXPECT_EQ(plans[0], plans[1]);
     EXPECT_EQ(steps[0], steps[1]);
   }
+}
+
+// What is kept of a search with another effort is what this one would make.
+TEST(Feasibility, KeptPlansChangeNothing) {
+  unsigned numKept = 0;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(seed);
+    Problem problem = randomProblem(seed, 60);
+    SolverOptions none, some;
+    none.effort = 0;
+    some.effort = 0.1;
+    LowPeakPlans kept, fresh;
+    (void)cantFail(smallestFeasibleBudget(problem, none, &kept));
+    if (kept.inGivenOrder)
+      ++numKept;
+    FeasibilityCertificate after =
+        cantFail(smallestFeasibleBudget(problem, some, &kept));
+    FeasibilityCertificate alone =
+        cantFail(smallestFeasibleBudget(problem, some, &fresh));
+    EXPECT_EQ(after.plan, alone.plan);
+    EXPECT_EQ(after.smallestFeasible, alone.smallestFeasible);
+  }
+  EXPECT_GT(numKept, 0u);
+}
+
+TEST(Feasibility, KeptPlansHoldForBoundsThatTheyNeverCameTo) {
+  LowPeakPlans::Made made;
+  made.lowest = 100;
+  made.leastAsked = 120;
+  EXPECT_TRUE(made.holdsFor(0));
+  EXPECT_TRUE(made.holdsFor(100));
+  EXPECT_TRUE(made.holdsFor(119));
+  EXPECT_FALSE(made.holdsFor(120));
+  made.leastAsked = 90;
+  EXPECT_TRUE(made.holdsFor(100));
+  EXPECT_FALSE(made.holdsFor(80));
+}
+
+TEST(WorkMeter, CapsEndAPartOfASearch) {
+  SolverOptions options;
+  Stopwatch watch;
+  WorkMeter work(options, watch);
+  work.add(1000);
+  EXPECT_FALSE(work.overdrawn());
+  work.setCap(100);
+  work.add(99);
+  EXPECT_FALSE(work.overdrawn());
+  work.add(1);
+  EXPECT_TRUE(work.overdrawn());
+  // It is a part that is over, not the effort.
+  EXPECT_FALSE(work.exhausted());
+  work.setCap(std::nullopt);
+  EXPECT_FALSE(work.overdrawn());
 }
 
 TEST(Feasibility, MustsForceTheBudget) {

@@ -78,7 +78,7 @@ TEST(RunAnnealing, FindsLowerPeaksThanEvictions) {
     SolverOptions options;
     Stopwatch watch;
     WorkMeter work(options, watch);
-    Plan start = findLowestPeak(graph, saveAllPlan(graph), 0, work, 1);
+    Plan start = findLowestPeak(graph, saveAllPlan(graph), 0, work, 1).plan;
     Plan plan = anneal(graph, start, 0);
     EXPECT_LE(peakOf(problem, plan), peakOf(problem, start));
     evicted += peakOf(problem, start);

@@ -269,6 +269,19 @@ GraphPlanner::Found GraphPlanner::searchFor(std::optional<int64_t> budget,
   return found;
 }
 
+llvm::Expected<std::optional<int64_t>> GraphPlanner::estimateSmallest() {
+  if (options.planner != "auto" || deadline)
+    return std::nullopt;
+  begin();
+  if (counts.empty())
+    if (llvm::Error error = collectCounts())
+      return std::move(error);
+  llvm::Expected<int64_t> smallest = findSmallestArena();
+  if (!smallest)
+    return smallest.takeError();
+  return mayKeepAll() ? std::min(*smallest, saveAllArena) : *smallest;
+}
+
 /// The smallest arena that is known with any part of the effort.
 llvm::Expected<int64_t> GraphPlanner::findSmallestArena() {
   int64_t smallest = std::numeric_limits<int64_t>::max();
@@ -395,14 +408,19 @@ llvm::Expected<GraphPlan> GraphPlanner::planBudget(bool isSmallest,
                   getPackingWork(/*thorough=*/true));
 }
 
-llvm::Expected<GraphPlan>
-GraphPlanner::plan(const planning::BudgetRequest &budget) {
-  using Kind = planning::BudgetRequest::Kind;
+/// Forgets what is known of the plan that was looked for last.
+void GraphPlanner::begin() {
   bestArena = bestTime = std::numeric_limits<int64_t>::max();
   bound = 0;
   proof.clear();
   secondsToBest = 0;
   cutShort = false;
+}
+
+llvm::Expected<GraphPlan>
+GraphPlanner::plan(const planning::BudgetRequest &budget) {
+  using Kind = planning::BudgetRequest::Kind;
+  begin();
   if (budget.kind == Kind::Unlimited)
     return planUnlimited();
   if (budget.kind == Kind::Smallest)

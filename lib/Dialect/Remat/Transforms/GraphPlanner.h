@@ -56,6 +56,9 @@ public:
   int64_t getSaveAllBytes() const;
   /// The plan that keeps all values; unset if the limits may forbid it.
   llvm::Expected<std::optional<GraphPlan>> planSaveAll();
+  /// About the arena of the smallest plan: another search for a plan in as
+  /// little may find one in a little less. None where only that search knows.
+  llvm::Expected<std::optional<int64_t>> estimateSmallest();
   /// The best plan that is found for a budget.
   llvm::Expected<GraphPlan> plan(const planning::BudgetRequest &budget);
   /// What is known of `plan`, which may come from anywhere: one that is illegal
@@ -124,6 +127,7 @@ private:
   double getGap() const override { return options.solver.gap; }
 
   llvm::Expected<std::string> explainSmallest(const planning::Plan &plan);
+  void begin();
   double getSeconds() const;
   double getSecondsLeft() const;
   planning::SolverOptions getSolverOptions(double share = 1) const;

@@ -78,6 +78,14 @@ struct AlternativeTuning {
   static constexpr double leastGain = 0.02;
 };
 
+/// Variants that are asked for the smallest plan (Variants.cpp).
+struct SmallestTuning {
+  /// Where the smallest arena that is known is larger than another one by more
+  /// than one part in so many, the search for the best plan in it is not worth
+  /// its time: it hardly finds a smaller one.
+  static constexpr int64_t margin = 16;
+};
+
 /// The smallest plan, packed for all work (Variants.cpp).
 struct SettlingTuning {
   /// The least part of the smallest arena that a search knows which more work

@@ -217,6 +217,42 @@ llvm::Expected<Chosen> Variants::takeSettled(int64_t bytes, llvm::Error none) {
                                                            evidence);
 }
 
+/// The variants whose smallest arena may be the smallest of all: all of them
+/// under a time limit. An error only if no variant has a plan.
+llvm::Expected<llvm::SmallPtrSet<const Variants::Variant *, 8>>
+Variants::findSmallest() {
+  llvm::SmallPtrSet<const Variant *, 8> candidates;
+  std::vector<std::pair<const Variant *, std::optional<int64_t>>> estimates;
+  std::unique_ptr<planning::InfeasibleBudgetError> failure;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const Variant &variant : variants) {
+    if (variant.byStages)
+      continue;
+    if (getSecondsLeft()) {
+      candidates.insert(&variant);
+      continue;
+    }
+    llvm::Expected<std::optional<int64_t>> estimate =
+        variant.planner->estimateSmallest();
+    if (!estimate) {
+      if (llvm::Error other = keepClosest(estimate.takeError(), failure))
+        return std::move(other);
+      continue;
+    }
+    estimates.emplace_back(&variant, *estimate);
+    if (*estimate)
+      least = std::min(least, **estimate);
+    if (isInterrupted())
+      break;
+  }
+  if (failure && estimates.empty())
+    return llvm::Error(std::move(failure));
+  for (auto [variant, estimate] : estimates)
+    if (!estimate || *estimate - least <= least / SmallestTuning::margin)
+      candidates.insert(variant);
+  return candidates;
+}
+
 /// The best plan of all variants, whose arena may become smaller than that of
 /// the smallest one known when it is packed for all work in the end.
 llvm::Expected<Chosen> Variants::search(BudgetRequest budget,
@@ -229,9 +265,13 @@ llvm::Expected<Chosen> Variants::search(BudgetRequest budget,
   double until = left && seconds ? std::max(*left - *seconds, 0.0) : 0;
   size_t numByStages = llvm::count_if(
       variants, [](const Variant &variant) { return variant.byStages; });
+  llvm::SmallPtrSet<const Variant *, 8> smallest;
+  if (isSmallest)
+    if (llvm::Error error = findSmallest().moveInto(smallest))
+      return std::move(error);
   for (auto [number, variant] : llvm::enumerate(variants)) {
-    bool isSkipped =
-        isSmallest ? variant.byStages : !isWorthwhile(variant, found);
+    bool isSkipped = isSmallest ? !smallest.contains(&variant)
+                                : !isWorthwhile(variant, found);
     if (isSkipped)
       continue;
     // Stages, which are seldom looked for, have the time that is left.

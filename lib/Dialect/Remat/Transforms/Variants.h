@@ -93,6 +93,7 @@ private:
   llvm::Expected<Chosen> search(planning::BudgetRequest budget,
                                 std::optional<double> seconds);
   llvm::Expected<Chosen> takeSettled(int64_t bytes, llvm::Error none);
+  llvm::Expected<llvm::SmallPtrSet<const Variant *, 8>> findSmallest();
   GraphPlanner &front() const { return *variants.front().planner; }
   static bool isWorthwhile(const Variant &variant, llvm::ArrayRef<Found> found);
 
