@@ -5,4 +5,4 @@ cd "$(dirname "$0")/.."
 tools/check.sh format includes
 tools/setup.sh
 # What setup.sh installs for tests: reports are opened in a browser.
-REMAT_TEST_NEEDS=chromium ctest --preset dev
+REMAT_TEST_NEEDS=chromium ctest --preset dev -j "$(nproc)"
