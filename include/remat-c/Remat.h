@@ -194,10 +194,11 @@ typedef struct RematProgress {
 typedef void (*RematProgressFunction)(const RematProgress *progress,
                                       void *user);
 
-/// From now on, each search with the options calls `function` with `user` at
-/// once after each better plan or bound: often or, while none is found, not for
-/// a long time. It is called by the thread that is in the call that searches,
-/// and not after that call. Of this interface, it may call
+/// From now on, each search with the options calls `function` with `user` soon
+/// after each better plan or bound: often or, while none is found, not for a
+/// long time. It is called by the thread that is in the call that searches,
+/// though plans are searched for on all threads of the context, and not after
+/// that call. Of this interface, it may call
 /// rematOptionsInterrupt alone. A null function ends this. A call that makes
 /// several plans, as for a frontier or a report, has several searches.
 REMAT_CAPI_EXPORTED void rematOptionsSetProgress(RematOptions options,

@@ -112,7 +112,7 @@ std::function<void(const Progress &)> Portfolio::passOn() {
 /// Takes at most `seconds` where the clock is the limit. False if it proves
 /// that there is no plan.
 bool Portfolio::refineBound(double effort, double seconds) {
-  if (search.isOptimal())
+  if (search.isOptimal() || (search.hasPlan() && !options.provesBounds))
     return true;
   LowerBoundOptions brief;
   brief.effort = effort;

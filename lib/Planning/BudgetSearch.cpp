@@ -401,6 +401,10 @@ llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget,
   return explainInfeasible(budget);
 }
 
+llvm::Error BudgetSearch::makeSmallest() {
+  return reach(std::numeric_limits<int64_t>::max()).takeError();
+}
+
 llvm::Expected<int64_t> BudgetSearch::findSmallestArena() {
   llvm::Expected<Prefix> all = reach(0);
   if (!all)

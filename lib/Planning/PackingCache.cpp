@@ -30,14 +30,25 @@ bool PackingCache::Less::operator()(const std::vector<LiveRange> &a,
                                       Less());
 }
 
-const Packing &PackingCache::pack(ArrayRef<LiveRange> ranges, int64_t maxWork) {
+std::shared_ptr<const Packing> PackingCache::pack(ArrayRef<LiveRange> ranges,
+                                                  int64_t maxWork) {
   PackingOptions options;
   options.maxWork = maxWork;
+  auto search = [&] {
+    return std::make_shared<const Packing>(packLiveRanges(ranges, options));
+  };
   // Many ranges are never searched for, and take memory.
   if (ranges.size() > PackingTuning::mostCached)
-    return last = packLiveRanges(ranges, options);
-  auto [entry, isNew] = known[maxWork].try_emplace(ranges.vec());
-  if (isNew)
-    entry->second = packLiveRanges(ranges, options);
-  return entry->second;
+    return search();
+  std::vector<LiveRange> key = ranges.vec();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    const Packings &packings = known[maxWork];
+    if (auto entry = packings.find(key); entry != packings.end())
+      return entry->second;
+  }
+  std::shared_ptr<const Packing> packing = search();
+  // Another thread may have come to the same one meanwhile.
+  std::lock_guard<std::mutex> lock(mutex);
+  return known[maxWork].try_emplace(std::move(key), packing).first->second;
 }

@@ -83,6 +83,9 @@ struct SolverOptions {
   /// Whether a plan that most of the effort was spent to find at all is worth
   /// all of it once more. Such plans pack worse, too.
   bool improveAgain = false;
+  /// Whether anything is to be proven of a plan that is there: otherwise bounds
+  /// are only looked for where they may show that there is none.
+  bool provesBounds = true;
   /// Whether an InfeasibleBudgetError says which budget is feasible, and why.
   /// That takes a search of its own.
   bool explainInfeasible = true;

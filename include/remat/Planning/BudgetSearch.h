@@ -102,6 +102,10 @@ public:
   /// after `planWithin` or `planSmallest`.
   PackedPlan improve(int64_t budget, PackedPlan best);
 
+  /// Makes the first plans of the list, in which the client is asked for those
+  /// with the smallest peaks. All that follows does so too, once.
+  llvm::Error makeSmallest();
+
   /// The smallest arena known: that of the smallest plan of the list.
   llvm::Expected<int64_t> findSmallestArena();
 

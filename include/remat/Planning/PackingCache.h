@@ -10,17 +10,21 @@
 #include "remat/Planning/Packing.h"
 
 #include <map>
+#include <memory>
+#include <mutex>
 
 namespace remat::planning {
 
 /// Packs live ranges, and remembers what was searched for: planners with
 /// different freedoms, and one planner for different requests, come to the same
 /// plans again and again. What it returns is what `packLiveRanges` returns.
+/// Several threads may use it.
 class PackingCache {
 public:
   /// The packing of `ranges` with at most `maxWork` visits of a range or
-  /// position. Does not live longer than the next call.
-  const Packing &pack(llvm::ArrayRef<LiveRange> ranges, int64_t maxWork);
+  /// position.
+  std::shared_ptr<const Packing> pack(llvm::ArrayRef<LiveRange> ranges,
+                                      int64_t maxWork);
 
 private:
   struct Less {
@@ -29,10 +33,12 @@ private:
                     const std::vector<LiveRange> &b) const;
   };
 
+  using Packings =
+      std::map<std::vector<LiveRange>, std::shared_ptr<const Packing>, Less>;
+
+  std::mutex mutex;
   /// By the work: packings by what they are of.
-  std::map<int64_t, std::map<std::vector<LiveRange>, Packing, Less>> known;
-  /// The last one that is not worth being remembered.
-  Packing last;
+  std::map<int64_t, Packings> known;
 };
 
 } // namespace remat::planning

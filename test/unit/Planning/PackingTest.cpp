@@ -402,14 +402,14 @@ TEST(PackingTest, CachedPackingsAreThoseOfASearch) {
     for (const std::vector<LiveRange> &ranges : all)
       for (int64_t work : {1'000, 2'000'000}) {
         Packing direct = packLiveRanges(ranges, withWork(work));
-        const Packing &cached = cache.pack(ranges, work);
-        EXPECT_EQ(cached.offsets, direct.offsets) << round;
-        EXPECT_EQ(cached.totalBytes, direct.totalBytes) << round;
-        EXPECT_EQ(cached.lowerBytes, direct.lowerBytes) << round;
+        std::shared_ptr<const Packing> cached = cache.pack(ranges, work);
+        EXPECT_EQ(cached->offsets, direct.offsets) << round;
+        EXPECT_EQ(cached->totalBytes, direct.totalBytes) << round;
+        EXPECT_EQ(cached->lowerBytes, direct.lowerBytes) << round;
       }
   // Once is enough.
-  const Packing &first = cache.pack(all.front(), 1'000);
-  EXPECT_EQ(&cache.pack(all.front(), 1'000), &first);
+  std::shared_ptr<const Packing> first = cache.pack(all.front(), 1'000);
+  EXPECT_EQ(cache.pack(all.front(), 1'000), first);
 }
 
 // What a plan packs is what its simulation counts, with workspaces, and copies

@@ -58,11 +58,12 @@ ArenaLayout::ArenaLayout(const GraphLiveness &liveness,
     std::vector<planning::LiveRange> ranges;
     for (const LiveBuffer *buffer : group)
       ranges.push_back({buffer->bytes, buffer->begin, buffer->end});
-    const planning::Packing &packing = cache.pack(ranges, maxWork);
+    std::shared_ptr<const planning::Packing> packing =
+        cache.pack(ranges, maxWork);
     buffers.append(group.begin(), group.end());
-    for (int64_t offset : packing.offsets)
+    for (int64_t offset : packing->offsets)
       offsets.push_back(arenaBytes + offset);
-    arenaBytes += packing.totalBytes;
+    arenaBytes += packing->totalBytes;
   };
   SmallVector<const LiveBuffer *> state, scratch, behind;
   for (const LiveBuffer &buffer : liveness.buffers)

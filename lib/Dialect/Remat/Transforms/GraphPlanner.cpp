@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GraphPlanner.h"
-
+#include "EffortSearch.h"
 #include "PeakDescription.h"
 #include "Variants.h"
 
@@ -13,6 +12,7 @@
 #include "remat/Planning/LowerBound.h"
 #include "remat/Planning/Releases.h"
 #include "remat/Utils/Locations.h"
+#include "remat/Utils/Parallel.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -23,8 +23,6 @@ using namespace remat;
 
 /// The part of the effort that finds the first plan under a time limit.
 static constexpr double quickScale = 0.05;
-/// Without effort, a list of plans is cheap enough for most budgets.
-static constexpr double ratioWithoutEffort = 2;
 /// The part of the effort that proves a bound.
 static constexpr double boundShare = 0.03;
 /// Half of the time that a planner has in the first round of improvements.
@@ -103,6 +101,9 @@ GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options,
     }
 }
 
+// Where what it has is known.
+GraphPlanner::~GraphPlanner() = default;
+
 //===----------------------------------------------------------------------===//
 // The clock
 //===----------------------------------------------------------------------===//
@@ -133,14 +134,10 @@ bool GraphPlanner::isOver() const {
 /// not yet packed, so it is not what a caller watches.
 planning::SolverOptions GraphPlanner::getSolverOptions(double share) const {
   planning::SolverOptions solver = options.solver;
-  solver.effort *= effortScale * share;
-  // The whole effort is for a request that there is nothing else for.
-  solver.overdraft *= share;
+  solver.effort *= share;
   solver.onProgress = nullptr;
   solver.deadline = deadline;
   solver.timeLimitSeconds.reset();
-  if (roundSeconds)
-    solver.timeLimitSeconds = std::min(*roundSeconds * share, getSecondsLeft());
   return solver;
 }
 
@@ -192,12 +189,12 @@ llvm::Expected<GraphPlan> GraphPlanner::evaluate(planning::Plan plan,
   found.problem = problem;
   found.solution = std::move(*solution);
   found.solution.peakBytes = outcome->peakBytes;
-  if (bound > found.solution.lowerBound) {
-    found.solution.lowerBound = std::min(bound, found.solution.time);
-    found.solution.proof = proof;
+  if (bound.time > found.solution.lowerBound) {
+    found.solution.lowerBound = std::min(bound.time, found.solution.time);
+    found.solution.proof = bound.proof;
   }
   found.solution.seconds = getSeconds();
-  found.solution.secondsToBest = secondsToBest;
+  found.solution.secondsToBest = best.seconds;
   found.solution.cutShort = cutShort;
   found.budget = budget;
   found.saveAllPeak = saveAllPeak;
@@ -207,7 +204,7 @@ llvm::Expected<GraphPlan> GraphPlanner::evaluate(planning::Plan plan,
 }
 
 llvm::Error GraphPlanner::settle(GraphPlan &plan) {
-  if (getPackingWork(/*thorough=*/true) == allPackingWork)
+  if (getPackingWork(/*scale=*/1) == allPackingWork)
     return llvm::Error::success();
   llvm::Expected<Outcome> outcome = tryOut(plan.solution.plan, allPackingWork);
   if (!outcome)
@@ -223,17 +220,17 @@ llvm::Expected<std::optional<GraphPlan>> GraphPlanner::planSaveAll() {
 }
 
 llvm::Expected<GraphPlan> GraphPlanner::planUnlimited() {
-  planning::SolverOptions solver = getSolverOptions();
+  planning::SolverOptions solver = getSolverOptions(/*share=*/1);
   if (deadline)
     solver.timeLimitSeconds = getSecondsLeft();
   llvm::Expected<planning::Solution> solution =
       planning::solve(problem, options.planner, solver);
   if (!solution)
     return solution.takeError();
-  raiseBound(solution->lowerBound, solution->proof);
+  bound.raise(solution->lowerBound, solution->proof);
   cutShort = solution->cutShort;
   llvm::Expected<Released> released =
-      release(solution->plan, 0, /*thorough=*/true);
+      release(solution->plan, 0, getPackingWork(/*scale=*/1));
   if (!released)
     return released.takeError();
   return evaluate(std::move(released->plan), std::nullopt, solution->solver);
@@ -248,25 +245,23 @@ ArrayRef<double> GraphPlanner::getEffortScales() const {
 }
 
 /// The search that has a part of the effort.
-planning::BudgetSearch &GraphPlanner::getSearch(double scale) {
-  // Other planners mostly find the same plan whatever effort they may spend.
-  planning::BudgetClient &client = *this;
-  double ratio = scale == 0 ? ratioWithoutEffort : 1;
-  return searches.try_emplace(scale, client, options.planner == "auto", ratio)
-      .first->second;
+GraphPlanner::EffortSearch &GraphPlanner::getSearch(double scale) {
+  return searches.try_emplace(scale, *this, scale).first->second;
 }
 
-/// A plan within the budget, or the smallest, for a part of the effort.
-GraphPlanner::Found GraphPlanner::searchFor(std::optional<int64_t> budget,
-                                            double scale) {
-  effortScale = scale;
-  planning::BudgetSearch &search = getSearch(scale);
-  bool isFirst = deadline && scale < 1;
-  Found found = !budget   ? search.planSmallest()
-                : isFirst ? search.planSoon(*budget)
-                          : search.planWithin(*budget);
-  effortScale = 1;
-  return found;
+/// Asks the search of each part of the effort, with its number.
+llvm::Error GraphPlanner::searchInParallel(
+    llvm::function_ref<void(size_t, EffortSearch &)> ask) {
+  SmallVector<EffortSearch *> all;
+  for (double scale : getEffortScales())
+    all.push_back(&getSearch(scale));
+  if (llvm::Error error = all.front()->makeSmallest())
+    return error;
+  forEachInParallel(graph.getContext(), all.size(),
+                    [&](size_t i) { ask(i, *all[i]); });
+  for (EffortSearch *search : all)
+    search->tellPlanner();
+  return llvm::Error::success();
 }
 
 llvm::Expected<std::optional<int64_t>> GraphPlanner::estimateSmallest() {
@@ -284,15 +279,21 @@ llvm::Expected<std::optional<int64_t>> GraphPlanner::estimateSmallest() {
 
 /// The smallest arena that is known with any part of the effort.
 llvm::Expected<int64_t> GraphPlanner::findSmallestArena() {
+  SmallVector<std::optional<llvm::Expected<int64_t>>> arenas(
+      getEffortScales().size());
+  if (llvm::Error error = searchInParallel([&](size_t i, EffortSearch &search) {
+        arenas[i].emplace(search.findSmallestArena());
+      }))
+    return std::move(error);
   int64_t smallest = std::numeric_limits<int64_t>::max();
-  for (double scale : getEffortScales()) {
-    effortScale = scale;
-    llvm::Expected<int64_t> found = getSearch(scale).findSmallestArena();
-    effortScale = 1;
-    if (!found)
-      return found;
-    smallest = std::min(smallest, *found);
-  }
+  llvm::Error error = llvm::Error::success();
+  for (std::optional<llvm::Expected<int64_t>> &arena : arenas)
+    if (*arena)
+      smallest = std::min(smallest, **arena);
+    else
+      keepFirst(arena->takeError(), error);
+  if (error)
+    return std::move(error);
   return smallest;
 }
 
@@ -301,29 +302,50 @@ llvm::Expected<int64_t> GraphPlanner::findSmallestArena() {
 /// arena is, so that this budget has no other.
 GraphPlanner::Found
 GraphPlanner::searchByEffort(std::optional<int64_t> budget) {
-  if (options.planner != "auto")
-    return searchFor(budget, 1);
+  if (options.planner != "auto") {
+    EffortSearch &search = getSearch(1);
+    Found found = budget ? search.planWithin(*budget) : search.planSmallest();
+    search.tellPlanner();
+    return found;
+  }
   if (!budget) {
     llvm::Expected<int64_t> smallest = findSmallestArena();
     if (!smallest)
       return smallest.takeError();
     budget = wanted = *smallest;
   }
+  SmallVector<std::optional<Found>> plans(getEffortScales().size());
+  if (llvm::Error error = searchInParallel([&](size_t i, EffortSearch &search) {
+        plans[i].emplace(search.planWithin(*budget));
+      }))
+    return std::move(error);
   std::optional<planning::PackedPlan> best;
   std::unique_ptr<planning::InfeasibleBudgetError> closest;
-  for (double scale : getEffortScales()) {
-    Found found = searchFor(budget, scale);
-    if (!found) {
-      if (llvm::Error error = keepClosest(found.takeError(), closest))
-        return std::move(error);
-    } else if (!best || std::tie(found->time, found->arenaBytes) <
+  llvm::Error error = llvm::Error::success();
+  for (std::optional<Found> &found : plans) {
+    if (!*found) {
+      keepFirst(keepClosest(found->takeError(), closest), error);
+    } else if (!best || std::tie((*found)->time, (*found)->arenaBytes) <
                             std::tie(best->time, best->arenaBytes)) {
-      best = std::move(*found);
+      best = std::move(**found);
     }
   }
+  if (error)
+    return std::move(error);
   if (best)
     return std::move(*best);
   return llvm::Error(std::move(closest));
+}
+
+/// A plan under a time limit, for a part of the effort.
+GraphPlanner::Found GraphPlanner::searchSoon(std::optional<int64_t> budget,
+                                             double scale) {
+  EffortSearch &search = getSearch(scale);
+  Found found = !budget     ? search.planSmallest()
+                : scale < 1 ? search.planSoon(*budget)
+                            : search.planWithin(*budget);
+  search.tellPlanner();
+  return found;
 }
 
 /// A first plan for a small part of the effort; then what is found without a
@@ -334,7 +356,7 @@ GraphPlanner::searchUntilDeadline(std::optional<int64_t> budget) {
   for (double scale : {quickScale, 1.0}) {
     if (scale < 1 && options.planner != "auto")
       continue;
-    Found found = searchFor(budget, scale);
+    Found found = searchSoon(budget, scale);
     if (!found && (best || (scale < 1 && !isOver()))) {
       llvm::consumeError(found.takeError());
       continue;
@@ -349,26 +371,23 @@ GraphPlanner::searchUntilDeadline(std::optional<int64_t> budget) {
       return std::move(*best);
   }
   int64_t bytes = budget.value_or(best->arenaBytes);
-  return improve(searches.at(1), std::move(*best), bytes);
+  return improve(std::move(*best), bytes);
 }
 
 /// Rounds of which each gets twice the time of the one before, until the clock
 /// ends them or none of the planner's searches would go on for longer.
-planning::PackedPlan GraphPlanner::improve(planning::BudgetSearch &search,
-                                           planning::PackedPlan best,
+planning::PackedPlan GraphPlanner::improve(planning::PackedPlan best,
                                            int64_t budget) {
+  EffortSearch &search = getSearch(1);
   double seconds = std::max(options.solver.effort, leastRoundSeconds);
   bool goesOn = true;
   auto isGoodEnough = [&] {
-    int64_t least = std::max(bound, problem.baseCost());
+    int64_t least = std::max(bound.time, problem.baseCost());
     return double(best.time - least) <= options.solver.gap * double(best.time);
   };
   while (goesOn && !isOver() && !isGoodEnough()) {
-    roundSeconds = seconds *= 2;
-    cutShort = false;
-    best = search.improve(budget, std::move(best));
-    roundSeconds.reset();
-    goesOn = cutShort;
+    best = search.improve(budget, std::move(best), seconds *= 2, goesOn);
+    search.tellPlanner();
   }
   cutShort = isOver();
   return best;
@@ -401,20 +420,20 @@ llvm::Expected<GraphPlan> GraphPlanner::planBudget(bool isSmallest,
       return evaluate(saveAll, saveAllArena, "save-all");
   }
   llvm::Expected<Released> released =
-      release(found->plan, limit, /*thorough=*/true);
+      release(found->plan, limit, getPackingWork(/*scale=*/1));
   if (!released)
     return released.takeError();
   return evaluate(std::move(released->plan), limit, options.planner,
-                  getPackingWork(/*thorough=*/true));
+                  getPackingWork(/*scale=*/1));
 }
 
 /// Forgets what is known of the plan that was looked for last.
 void GraphPlanner::begin() {
-  bestArena = bestTime = std::numeric_limits<int64_t>::max();
-  bound = 0;
-  proof.clear();
-  secondsToBest = 0;
+  best = Best();
+  bound = Bound();
   cutShort = false;
+  for (auto &[scale, search] : searches)
+    search.begin();
 }
 
 llvm::Expected<GraphPlan>
@@ -440,10 +459,10 @@ bool GraphPlanner::mayKeepAll() const {
          });
 }
 
-void GraphPlanner::raiseBound(int64_t time, StringRef method) {
-  if (time <= bound)
+void GraphPlanner::Bound::raise(int64_t other, StringRef method) {
+  if (other <= time)
     return;
-  bound = time;
+  time = other;
   proof = method.str();
 }
 
@@ -484,46 +503,7 @@ void GraphPlanner::findBound(int64_t arena) {
   bounding.deadline = deadline;
   planning::LowerBound found = planning::lowerBound(relaxed, bounding);
   if (!found.infeasible)
-    raiseBound(found.time, found.method);
-}
-
-llvm::Expected<planning::Solution>
-GraphPlanner::plan(const planning::PlanRequest &request) {
-  planning::Problem attempt = counts[request.way].problem;
-  attempt.deviceBudget = request.bytes;
-  planning::SolverOptions solver = getSolverOptions(request.effortShare);
-  // Its releases may not have room in this request.
-  planning::Plan start;
-  if (request.start) {
-    start = planning::keepReleases(*request.start, 0);
-    solver.start = &start;
-  }
-  solver.explainInfeasible = options.planner != "auto";
-  llvm::Expected<planning::Solution> solution =
-      planning::solve(attempt, options.planner, solver);
-  if (!solution)
-    return solution;
-  cutShort |= solution->cutShort;
-  // What is proven for at least the budget holds for the budget, as long as
-  // everything that is counted lies in the arena.
-  if (!options.reuseResultBuffers && wanted && request.bytes >= *wanted)
-    raiseBound(solution->lowerBound, solution->proof);
-  return solution;
-}
-
-llvm::Expected<planning::FeasibilityCertificate>
-GraphPlanner::planSmallest(unsigned way) {
-  planning::SolverOptions solver = getSolverOptions();
-  // The arena counts, and only this plan is packed.
-  solver.anneal = false;
-  llvm::Expected<planning::FeasibilityCertificate> certificate =
-      planning::smallestFeasibleBudget(counts[way].problem, solver,
-                                       &counts[way].lowPeaks);
-  // The search with the most effort comes last.
-  if (way == 0)
-    isSmallestCutShort = false;
-  isSmallestCutShort |= certificate && certificate->cutShort;
-  return certificate;
+    bound.raise(found.time, found.method);
 }
 
 //===----------------------------------------------------------------------===//
@@ -531,12 +511,13 @@ GraphPlanner::planSmallest(unsigned way) {
 //===----------------------------------------------------------------------===//
 
 llvm::Expected<std::string>
-GraphPlanner::explainSmallest(const planning::Plan &smallest) {
+GraphPlanner::explainSmallest(const planning::Plan &smallest, bool isCutShort,
+                              const planning::SolverOptions &solver) {
   llvm::Expected<Outcome> outcome = tryOut(smallest, allPackingWork);
   if (!outcome)
     return outcome.takeError();
   std::string evidence = describePeak(*outcome->graph, graph);
-  if (isSmallestCutShort)
+  if (isCutShort)
     evidence += "\nthe search for a smaller budget was cut short; more effort "
                 "may find one";
   // What a planner proves counts neither packing nor values that lie in other
@@ -544,7 +525,7 @@ GraphPlanner::explainSmallest(const planning::Plan &smallest) {
   if (options.reuseResultBuffers)
     return evidence;
   llvm::Expected<planning::FeasibilityCertificate> certificate =
-      planning::smallestFeasibleBudget(problem, getSolverOptions());
+      planning::smallestFeasibleBudget(problem, solver);
   if (!certificate)
     return certificate.takeError();
   return "no plan can need less than " +

@@ -32,8 +32,10 @@ llvm::Expected<planning::Solution> keepAllValues(planning::Problem problem,
 /// The limits of the options, the budget aside. Fails on an unknown name.
 llvm::Error setLimits(GraphProblem &graphProblem, const PlanOptions &options);
 
-/// Makes a problem of a graph, has it solved, and applies the plans.
-class GraphPlanner : private planning::BudgetClient {
+/// Makes a problem of a graph, has it solved, and applies the plans. Planners
+/// of the same graph may be at work at the same time, as long as nobody changes
+/// its module.
+class GraphPlanner {
 public:
   /// Without `mayPack`, values have no packed forms, and without `mayAbsorb` no
   /// task absorbs others, whatever the graph offers.
@@ -41,6 +43,7 @@ public:
   GraphPlanner(GraphOp graph, const PlanOptions &options,
                planning::PackingCache &cache, bool mayPack = true,
                bool mayAbsorb = true);
+  ~GraphPlanner();
 
   /// Lets searches end after so many seconds from now. What they do up to there
   /// does not depend on the limit: a longer one finds nothing worse, and the
@@ -73,12 +76,13 @@ public:
   llvm::Error settle(GraphPlan &plan);
   /// What is live at the peak of a plan that has a larger arena than wanted.
   llvm::Expected<std::string> explain(const GraphPlan &plan) {
-    return explainSmallest(plan.solution.plan);
+    return explainSmallest(plan.solution.plan, isSmallestCutShort,
+                           getSolverOptions(/*share=*/1));
   }
   const GraphProblem &getProblem() const { return graphProblem; }
 
   /// Whether there is no time for another plan.
-  bool isOver() const override;
+  bool isOver() const;
   /// A copy of the graph with the plan applied, detached from any module.
   llvm::Expected<mlir::OwningOpRef<GraphOp>> apply(const GraphPlan &plan);
   llvm::Expected<std::vector<TaskDecision>>
@@ -109,52 +113,59 @@ private:
     planning::LowPeakPlans lowPeaks = {};
   };
 
-  // What the search for a budget asks.
-  unsigned getNumWays() const override { return counts.size(); }
-  int64_t getBytesElsewhere(unsigned way) const override {
-    return counts[way].reusedBytes;
-  }
-  llvm::Expected<planning::Solution>
-  plan(const planning::PlanRequest &request) override;
-  llvm::Expected<planning::FeasibilityCertificate>
-  planSmallest(unsigned way) override;
-  llvm::Expected<planning::PackedPlan> pack(const planning::Plan &plan,
-                                            bool thorough) override;
-  llvm::Expected<std::string>
-  explainSmallest(const planning::PackedPlan &smallest) override {
-    return explainSmallest(smallest.plan);
-  }
-  double getGap() const override { return options.solver.gap; }
+  /// What no plan is faster than.
+  struct Bound {
+    int64_t time = 0;
+    /// What proves it.
+    std::string proof;
 
-  llvm::Expected<std::string> explainSmallest(const planning::Plan &plan);
+    void raise(int64_t other, llvm::StringRef method);
+  };
+
+  /// The best plan so far, and when it was found, in seconds.
+  struct Best {
+    int64_t arena = std::numeric_limits<int64_t>::max();
+    int64_t time = std::numeric_limits<int64_t>::max();
+    double seconds = 0;
+
+    /// Whether a plan within `wanted`, or the smallest, is better.
+    bool isWorseThan(int64_t otherArena, int64_t otherTime,
+                     std::optional<int64_t> wanted) const;
+  };
+
+  class EffortSearch;
+
+  llvm::Expected<std::string>
+  explainSmallest(const planning::Plan &plan, bool isCutShort,
+                  const planning::SolverOptions &solver);
   void begin();
   double getSeconds() const;
   double getSecondsLeft() const;
-  planning::SolverOptions getSolverOptions(double share = 1) const;
+  planning::SolverOptions getSolverOptions(double share) const;
   bool mayKeepAll() const;
   void findReturned(GraphOp kept);
   bool countInPlaceOnce(planning::Problem &counted);
   llvm::Error collectCounts();
-  void raiseBound(int64_t time, llvm::StringRef method);
   int64_t getMostElsewhere() const;
   void findBound(int64_t arena);
   llvm::Expected<GraphPlan> planUnlimited();
   llvm::Expected<GraphPlan> planBudget(bool isSmallest, int64_t bytes);
   llvm::Error settleDonations(GraphOp planned);
   using Found = llvm::Expected<planning::PackedPlan>;
-  int64_t getPackingWork(bool thorough) const;
+  int64_t getPackingWork(double scale) const;
   llvm::Expected<GraphPlan> evaluate(planning::Plan plan,
                                      std::optional<int64_t> budget,
                                      llvm::StringRef planner,
                                      int64_t packingWork);
   llvm::ArrayRef<double> getEffortScales() const;
-  planning::BudgetSearch &getSearch(double scale);
-  Found searchFor(std::optional<int64_t> budget, double scale);
+  EffortSearch &getSearch(double scale);
+  llvm::Error
+  searchInParallel(llvm::function_ref<void(size_t, EffortSearch &)> ask);
+  Found searchSoon(std::optional<int64_t> budget, double scale);
   llvm::Expected<int64_t> findSmallestArena();
   Found searchByEffort(std::optional<int64_t> budget);
   Found searchUntilDeadline(std::optional<int64_t> budget);
-  planning::PackedPlan improve(planning::BudgetSearch &search,
-                               planning::PackedPlan best, int64_t budget);
+  planning::PackedPlan improve(planning::PackedPlan best, int64_t budget);
   llvm::Expected<mlir::OwningOpRef<GraphOp>> apply(const planning::Plan &plan);
   llvm::Expected<Outcome> tryOut(const planning::Plan &plan,
                                  int64_t packingWork);
@@ -163,9 +174,10 @@ private:
   struct Released : planning::PackedPlan {
     int64_t peakBytes = 0, plannedPeak = 0;
   };
-  llvm::Expected<Released> tryOutTimed(planning::Plan plan, bool thorough);
+  llvm::Expected<Released> tryOutTimed(planning::Plan plan,
+                                       int64_t packingWork);
   llvm::Expected<Released> release(const planning::Plan &plan, int64_t limit,
-                                   bool thorough);
+                                   int64_t packingWork);
 
   GraphOp graph;
   PlanOptions options;
@@ -184,21 +196,15 @@ private:
   bool countsReturned = false;
   /// For each part of the effort that plans are looked for with; made for the
   /// first budget.
-  std::map<double, planning::BudgetSearch> searches;
-  /// The part at work, and the time that a planner has instead, if it has any.
-  double effortScale = 1;
-  std::optional<double> roundSeconds;
+  std::map<double, EffortSearch> searches;
 
   /// What is known of the plan that is looked for now: the budget, unless that
-  /// is to be the smallest; arena and time of the best so far and when it was
-  /// found, and what no plan is faster than.
+  /// is to be the smallest, and the best of all searches that are over.
   std::optional<int64_t> wanted;
-  int64_t bestArena = 0, bestTime = 0, bound = 0;
-  /// What proves the bound.
-  std::string proof;
-  double secondsToBest = 0;
+  Best best;
+  Bound bound;
   bool cutShort = false;
-  /// Whether effort or the clock ended a search for the smallest budget.
+  /// Whether effort or the clock ended the last search for the smallest budget.
   bool isSmallestCutShort = false;
 };
 

@@ -14,28 +14,24 @@
 
 #include "remat/Planning/Releases.h"
 
-#include <tuple>
-
 using namespace mlir;
 using namespace remat;
 
-/// The work of packing one plan: a small part of what compiling takes for plans
-/// of which most are not taken, else as much as the effort is for.
-int64_t GraphPlanner::getPackingWork(bool thorough) const {
-  constexpr int64_t brief = planning::PackingOptions::briefWork;
-  if (!thorough)
-    return brief;
-  double share = std::min(options.solver.effort * effortScale, 1.0);
-  return std::max(brief, int64_t(share * double(allPackingWork)));
+/// The work of packing one plan with `scale` of the effort. Most plans are not
+/// taken and are packed with a small part of what compiling takes.
+int64_t GraphPlanner::getPackingWork(double scale) const {
+  double share = std::min(options.solver.effort * scale, 1.0);
+  return std::max<int64_t>(planning::PackingOptions::briefWork,
+                           int64_t(share * double(allPackingWork)));
 }
 
 llvm::Expected<GraphPlanner::Released>
-GraphPlanner::tryOutTimed(planning::Plan plan, bool thorough) {
+GraphPlanner::tryOutTimed(planning::Plan plan, int64_t packingWork) {
   llvm::Expected<planning::Simulation> simulation =
       planning::simulate(problem, plan);
   if (!simulation)
     return simulation.takeError();
-  llvm::Expected<Outcome> outcome = tryOut(plan, getPackingWork(thorough));
+  llvm::Expected<Outcome> outcome = tryOut(plan, packingWork);
   if (!outcome)
     return outcome.takeError();
   Released packed;
@@ -52,9 +48,9 @@ GraphPlanner::tryOutTimed(planning::Plan plan, bool thorough) {
 /// plan becomes slower.
 llvm::Expected<GraphPlanner::Released>
 GraphPlanner::release(const planning::Plan &plan, int64_t limit,
-                      bool thorough) {
+                      int64_t packingWork) {
   llvm::Expected<Released> best =
-      tryOutTimed(planning::keepReleases(plan, 0), thorough);
+      tryOutTimed(planning::keepReleases(plan, 0), packingWork);
   if (!best)
     return best;
   limit = std::max(limit, best->arenaBytes);
@@ -65,7 +61,7 @@ GraphPlanner::release(const planning::Plan &plan, int64_t limit,
   for (size_t count = tooMany - 1; count > fitting;
        count = (fitting + tooMany) / 2) {
     llvm::Expected<Released> packed =
-        tryOutTimed(planning::keepReleases(most, count), thorough);
+        tryOutTimed(planning::keepReleases(most, count), packingWork);
     bool fits =
         packed && packed->arenaBytes <= limit && packed->time < best->time;
     (fits ? fitting : tooMany) = count;
@@ -75,26 +71,4 @@ GraphPlanner::release(const planning::Plan &plan, int64_t limit,
       llvm::consumeError(packed.takeError());
   }
   return best;
-}
-
-llvm::Expected<planning::PackedPlan>
-GraphPlanner::pack(const planning::Plan &plan, bool thorough) {
-  llvm::Expected<Released> packed = release(plan, 0, thorough);
-  if (!packed)
-    return packed.takeError();
-  int64_t arena = packed->arenaBytes, time = packed->time;
-  bool isBetter = wanted
-                      ? arena <= *wanted && time < bestTime
-                      : std::tie(arena, time) < std::tie(bestArena, bestTime);
-  if (isBetter) {
-    bestArena = arena;
-    bestTime = time;
-    secondsToBest = getSeconds();
-    int64_t base = problem.baseCost();
-    if (options.solver.onProgress)
-      options.solver.onProgress({options.planner, secondsToBest, bestTime,
-                                 packed->peakBytes, std::max(base, bound),
-                                 base});
-  }
-  return planning::PackedPlan(std::move(*packed));
 }

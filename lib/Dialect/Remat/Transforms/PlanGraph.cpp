@@ -11,9 +11,11 @@
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 #include "LoopSearch.h"
+#include "ProgressRelay.h"
 #include "Tuning.h"
 #include "remat/Dialect/Remat/IR/Absorptions.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Utils/Parallel.h"
 #include "remat/Utils/Utf8.h"
 
 #include <deque>
@@ -37,29 +39,6 @@ remat::makeProblem(GraphOp graph, const PlanOptions &options) {
 //===----------------------------------------------------------------------===//
 // Alternatives
 //===----------------------------------------------------------------------===//
-
-/// Several planners and graphs are tried, one after the other: the caller is
-/// told of a plan that is better than all before.
-static PlanOptions passOnBest(PlanOptions options) {
-  if (!options.solver.onProgress)
-    return options;
-  using Rank = std::pair<int64_t, int64_t>;
-  // Copies of the options tell of the same search.
-  auto best = std::make_shared<std::optional<Rank>>();
-  bool isSmallest = options.budget.kind == BudgetRequest::Kind::Smallest;
-  options.solver.onProgress =
-      [onProgress = std::move(options.solver.onProgress), best,
-       isSmallest](const planning::Progress &progress) {
-        Rank rank(progress.time, progress.peakBytes);
-        if (isSmallest)
-          std::swap(rank.first, rank.second);
-        if (*best && rank >= **best)
-          return;
-        *best = rank;
-        onProgress(progress);
-      };
-  return options;
-}
 
 namespace {
 /// Plans a graph and its alternatives, if it has any.
@@ -94,7 +73,8 @@ public:
   /// of which kernels make more at a time.
   llvm::Expected<GraphPlan> find(const PlanOptions &options,
                                  PlannedGraph *planned) {
-    return findBest(passOnBest(options), planned);
+    ProgressRelay relay(options, /*passesBest=*/true);
+    return findBest(relay.getOptions(), planned);
   }
 
 private:
@@ -105,8 +85,19 @@ private:
     LoopSlots slots;
   };
 
+  /// A plan of a choice, and what it is applied to if that was asked for.
+  struct Attempt {
+    llvm::Expected<GraphPlan> plan;
+    PlannedGraph applied;
+  };
+
   llvm::Expected<GraphPlan> findBest(const PlanOptions &options,
                                      PlannedGraph *planned);
+  Attempt attempt(Choice &choice, const PlanOptions &options, bool applies);
+  std::vector<Attempt>
+  attemptInOrder(ArrayRef<Choice *> order, const PlanOptions &options,
+                 bool applies,
+                 llvm::function_ref<bool(const GraphPlan &)> isEnough);
   llvm::Expected<GraphPlan> findOne(Choice &choice, const PlanOptions &options,
                                     PlannedGraph *planned);
   llvm::Expected<GraphPlan> findStored(const PlanOptions &options,
@@ -200,6 +191,51 @@ llvm::Expected<GraphPlan> StepPlanner::findUnlimited(const PlanOptions &options,
   return best;
 }
 
+StepPlanner::Attempt
+StepPlanner::attempt(Choice &choice, const PlanOptions &options, bool applies) {
+  PlannedGraph applied;
+  llvm::Expected<GraphPlan> plan =
+      findOne(choice, options, applies ? &applied : nullptr);
+  return {std::move(plan), std::move(applied)};
+}
+
+/// Plans of `order`, up to the first one that is enough.
+std::vector<StepPlanner::Attempt> StepPlanner::attemptInOrder(
+    ArrayRef<Choice *> order, const PlanOptions &options, bool applies,
+    llvm::function_ref<bool(const GraphPlan &)> isEnough) {
+  std::vector<Attempt> attempts;
+  bool isOver = false;
+  auto add = [&](Attempt attempt) {
+    isOver = attempt.plan && isEnough(*attempt.plan);
+    attempts.push_back(std::move(attempt));
+  };
+  MLIRContext *context = graph.getContext();
+  // Bodies of loops are planned within the module, by one thread.
+  bool mayWorkAtOnce = context->isMultithreadingEnabled() &&
+                       !options.solver.timeLimitSeconds &&
+                       llvm::none_of(choices, [](const Choice &choice) {
+                         return choice.slots.hasLoops();
+                       });
+  // Where the first one is not enough, most of the others seldom are.
+  ArrayRef<Choice *> first = mayWorkAtOnce ? order.take_front() : order;
+  for (Choice *choice : first)
+    if (!isOver)
+      add(attempt(*choice, options, applies));
+  if (isOver)
+    return attempts;
+  ArrayRef<Choice *> rest = order.drop_front(first.size());
+  std::vector<std::optional<Attempt>> others(rest.size());
+  forEachInParallel(context, rest.size(), [&](size_t i) {
+    others[i].emplace(attempt(*rest[i], options, applies));
+  });
+  for (std::optional<Attempt> &other : others)
+    if (isOver)
+      llvm::consumeError(other->plan.takeError());
+    else
+      add(std::move(*other));
+  return attempts;
+}
+
 llvm::Expected<GraphPlan> StepPlanner::findBest(const PlanOptions &options,
                                                 PlannedGraph *planned) {
   if (hasAlternatives() && options.stored)
@@ -237,26 +273,25 @@ llvm::Expected<GraphPlan> StepPlanner::findBest(const PlanOptions &options,
       llvm::map_to_vector(choices, [](Choice &choice) { return &choice; });
   llvm::stable_sort(
       inOrder, [&](Choice *a, Choice *b) { return getRank(a) < getRank(b); });
-  for (Choice *choice : inOrder) {
-    PlannedGraph applied;
-    llvm::Expected<GraphPlan> plan =
-        findOne(*choice, each, planned ? &applied : nullptr);
-    if (plan) {
-      if (best && !isBetter(*plan, *best, isSmallest))
-        continue;
-      best = std::move(*plan);
+  // Nothing is much faster than what recomputes next to nothing.
+  auto isEnough = [&](const GraphPlan &plan) {
+    return !isSmallest &&
+           plan.solution.time <=
+               (1 + AlternativeTuning::leastGain) * whole->solution.time;
+  };
+  llvm::Error error = llvm::Error::success();
+  for (Attempt &attempt :
+       attemptInOrder(inOrder, each, planned != nullptr, isEnough)) {
+    if (!attempt.plan) {
+      keepFirst(keepClosest(attempt.plan.takeError(), failure), error);
+    } else if (!best || isBetter(*attempt.plan, *best, isSmallest)) {
+      best = std::move(*attempt.plan);
       if (planned)
-        *planned = std::move(applied);
-      // Nothing is much faster than what recomputes next to nothing.
-      if (!isSmallest &&
-          best->solution.time <=
-              (1 + AlternativeTuning::leastGain) * whole->solution.time)
-        break;
-      continue;
+        *planned = std::move(attempt.applied);
     }
-    if (llvm::Error error = keepClosest(plan.takeError(), failure))
-      return std::move(error);
   }
+  if (error)
+    return std::move(error);
   if (!best)
     return llvm::Error(std::move(failure));
   if (options.explain && planned && !best->microbatchOrder.empty())
@@ -343,7 +378,8 @@ remat::computeFrontier(GraphOp graph, const PlanOptions &options,
   StepPlanner planner(graph, options);
   if (planner.hasLoops())
     return computeLoopFrontier(planner, options, points, plans);
-  Variants variants(graph, options);
+  ProgressRelay relay(options, /*passesBest=*/false);
+  Variants variants(graph, relay.getOptions());
   if (llvm::Error error = variants.prepare())
     return std::move(error);
   return variants.computeFrontier(points, plans);

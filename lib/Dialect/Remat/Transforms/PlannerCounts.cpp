@@ -127,7 +127,7 @@ llvm::Error GraphPlanner::collectCounts() {
         counts.bytes = bytes;
       }
   }
-  Counted inPlace = counted;
+  Counted inPlace{counted.problem};
   if (options.reuseResultBuffers && countInPlaceOnce(inPlace.problem))
     counts.push_back(std::move(inPlace));
   // Else it is the problem as it is, which comes last.

@@ -10,6 +10,7 @@
 
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Planning/Releases.h"
+#include "remat/Utils/Parallel.h"
 
 using namespace mlir;
 using namespace remat;
@@ -37,6 +38,13 @@ remat::keepClosest(llvm::Error error,
             infeasible->getSmallestFeasible() < closest->getSmallestFeasible())
           closest = std::move(infeasible);
       });
+}
+
+void remat::keepFirst(llvm::Error error, llvm::Error &first) {
+  if (first)
+    llvm::consumeError(std::move(error));
+  else
+    first = std::move(error);
 }
 
 void Variants::add(const PlanOptions &planOptions, Freedoms freedoms,
@@ -97,7 +105,21 @@ Variants::Variants(GraphOp graph, const PlanOptions &options)
     addStages(/*mayPack=*/true);
 }
 
+/// MLIR finds out in which order the operations of a block are when it is first
+/// asked: here, so that threads that ask later only read it.
+static void settleOrder(Operation *root) {
+  root->walk([](Block *block) {
+    for (Operation &op : *block)
+      if (Operation *next = op.getNextNode())
+        (void)op.isBeforeInBlock(next);
+  });
+}
+
 llvm::Error Variants::prepare() {
+  settleOrder(graph);
+  if (auto module = graph->getParentOfType<ModuleOp>())
+    for (auto kernel : module.getOps<func::FuncOp>())
+      settleOrder(kernel);
   for (Variant &variant : variants)
     if (llvm::Error error = variant.planner->prepare())
       return error;
@@ -221,34 +243,42 @@ llvm::Expected<Chosen> Variants::takeSettled(int64_t bytes, llvm::Error none) {
 /// under a time limit. An error only if no variant has a plan.
 llvm::Expected<llvm::SmallPtrSet<const Variants::Variant *, 8>>
 Variants::findSmallest() {
+  std::vector<const Variant *> asked;
+  for (const Variant &variant : variants)
+    if (!variant.byStages)
+      asked.push_back(&variant);
   llvm::SmallPtrSet<const Variant *, 8> candidates;
-  std::vector<std::pair<const Variant *, std::optional<int64_t>>> estimates;
-  std::unique_ptr<planning::InfeasibleBudgetError> failure;
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (const Variant &variant : variants) {
-    if (variant.byStages)
-      continue;
-    if (getSecondsLeft()) {
-      candidates.insert(&variant);
-      continue;
-    }
-    llvm::Expected<std::optional<int64_t>> estimate =
-        variant.planner->estimateSmallest();
-    if (!estimate) {
-      if (llvm::Error other = keepClosest(estimate.takeError(), failure))
-        return std::move(other);
-      continue;
-    }
-    estimates.emplace_back(&variant, *estimate);
-    if (*estimate)
-      least = std::min(least, **estimate);
-    if (isInterrupted())
-      break;
+  if (getSecondsLeft()) {
+    candidates.insert_range(asked);
+    return candidates;
   }
-  if (failure && estimates.empty())
+  using Estimate = llvm::Expected<std::optional<int64_t>>;
+  std::vector<std::optional<Estimate>> estimates(asked.size());
+  forEachInParallel(graph.getContext(), asked.size(), [&](size_t i) {
+    if (i == 0 || !isInterrupted())
+      estimates[i].emplace(asked[i]->planner->estimateSmallest());
+  });
+  std::unique_ptr<planning::InfeasibleBudgetError> failure;
+  llvm::Error error = llvm::Error::success();
+  std::vector<std::pair<const Variant *, std::optional<int64_t>>> known;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (auto [variant, estimate] : llvm::zip(asked, estimates)) {
+    if (!estimate)
+      continue;
+    if (!*estimate) {
+      keepFirst(keepClosest(estimate->takeError(), failure), error);
+      continue;
+    }
+    known.emplace_back(variant, **estimate);
+    if (**estimate)
+      least = std::min(least, ***estimate);
+  }
+  if (error)
+    return std::move(error);
+  if (failure && known.empty())
     return llvm::Error(std::move(failure));
-  for (auto [variant, estimate] : estimates)
-    if (!estimate || *estimate - least <= least / SmallestTuning::margin)
+  for (auto [variant, bytes] : known)
+    if (!bytes || *bytes - least <= least / SmallestTuning::margin)
       candidates.insert(variant);
   return candidates;
 }
@@ -269,6 +299,21 @@ llvm::Expected<Chosen> Variants::search(BudgetRequest budget,
   if (isSmallest)
     if (llvm::Error error = findSmallest().moveInto(smallest))
       return std::move(error);
+  // Without a clock, the smallest plans of all do not wait for each other.
+  const bool atOnce = isSmallest && !left;
+  std::vector<std::optional<llvm::Expected<GraphPlan>>> plans(variants.size());
+  if (atOnce) {
+    auto candidates = llvm::to_vector(
+        llvm::make_filter_range(llvm::seq(variants.size()), [&](size_t i) {
+          return smallest.contains(&variants[i]);
+        }));
+    forEachInParallel(graph.getContext(), candidates.size(), [&](size_t i) {
+      size_t number = candidates[i];
+      if (i == 0 || !isInterrupted())
+        plans[number].emplace(variants[number].planner->plan(budget));
+    });
+  }
+  llvm::Error error = llvm::Error::success();
   for (auto [number, variant] : llvm::enumerate(variants)) {
     bool isSkipped = isSmallest ? !smallest.contains(&variant)
                                 : !isWorthwhile(variant, found);
@@ -280,10 +325,17 @@ llvm::Expected<Chosen> Variants::search(BudgetRequest budget,
     if (left)
       variant.planner->setTimeLimit(std::max(*getSecondsLeft() - until, 0.0) /
                                     double(waiting));
-    llvm::Expected<GraphPlan> plan = variant.planner->plan(budget);
+    if (atOnce && !plans[number]) {
+      isCutShort = true;
+      continue;
+    }
+    if (!plans[number])
+      plans[number].emplace(variant.planner->plan(budget));
+    llvm::Expected<GraphPlan> &plan = *plans[number];
     if (plan) {
       found.push_back({&variant, std::move(*plan)});
-      if (isInterrupted() || (left && *getSecondsLeft() <= until)) {
+      if (!atOnce &&
+          (isInterrupted() || (left && *getSecondsLeft() <= until))) {
         isCutShort = waiting > 1;
         break;
       }
@@ -292,9 +344,13 @@ llvm::Expected<Chosen> Variants::search(BudgetRequest budget,
     // Stages are not for every graph.
     if (variant.byStages)
       llvm::consumeError(plan.takeError());
-    else if (llvm::Error other = keepClosest(plan.takeError(), failure))
-      return std::move(other);
+    else
+      keepFirst(keepClosest(plan.takeError(), failure), error);
+    if (error && !atOnce)
+      break;
   }
+  if (error)
+    return std::move(error);
   if (!found.empty()) {
     Found *best = &found.front();
     for (Found &other : found)

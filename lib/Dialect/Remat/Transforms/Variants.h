@@ -32,6 +32,9 @@ llvm::Error
 keepClosest(llvm::Error error,
             std::unique_ptr<planning::InfeasibleBudgetError> &closest);
 
+/// Of several errors, keeps the first in `first`.
+void keepFirst(llvm::Error error, llvm::Error &first);
+
 /// A plan, and the planner that can apply it.
 struct Chosen {
   GraphPlan plan;
