@@ -11,6 +11,7 @@
 
 #include "remat-c/Remat.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ struct Watch {
 };
 
 static int failures = 0;
+/* The thread that calls the library, whatever threads that has. */
+static pthread_t caller;
 
 static void check(int is_true, const char *what) {
   if (is_true)
@@ -41,6 +44,8 @@ static void on_progress(const RematProgress *progress, void *user) {
     check(progress->baseTime > watch->last.baseTime / 2,
           "a plan is that of the step and not of a part");
   }
+  check(pthread_equal(pthread_self(), caller),
+        "the calling thread is the one that is told");
   watch->last = *progress;
   ++watch->calls;
   check(strlen(progress->planner) > 0, "a planner has a name");
@@ -101,6 +106,7 @@ int main(int argc, char **argv) {
   char *instance;
   if (argc != 4)
     return 2;
+  caller = pthread_self();
   instance = read_file(argv[2], &size);
   watch.options = options;
   rematOptionsSetProgress(none, on_progress, &watch);
