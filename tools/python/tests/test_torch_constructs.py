@@ -452,6 +452,20 @@ class RefusalTest(unittest.TestCase):
             torch.compile(Net(lambda m, x: m.b(m.a(x).tanh())), backend=rt.backend, options={"budget": 8})(
                 torch.randn(5, 6))
 
+    def test_percentages_of_small_graphs_say_what_to_do(self):
+        def model(m, x):
+            x = x.tanh()
+            torch._dynamo.graph_break()
+            return m.b(m.a(x).tanh())
+        torch._dynamo.reset()
+        message = (r"smallest feasible budget found is (.|\n)*\na budget of 60% is of the peak of one graph; .* "
+                   r"a budget in bytes, such as '500MiB', or 'min' is one for all")
+        with self.assertRaisesRegex(Exception, message):
+            torch.compile(Net(model), backend=rt.backend, options={"budget": "60%"})(torch.randn(5, 6))
+        for budget in ("1MiB", "min"):
+            torch._dynamo.reset()
+            torch.compile(Net(model), backend=rt.backend, options={"budget": budget})(torch.randn(5, 6))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -16,7 +16,7 @@ import torch
 
 from .. import _library as lib
 from ..arrays import Array
-from ..errors import ArgumentError, Error, RunError
+from ..errors import ArgumentError, Error, InfeasibleBudget, RunError
 from ..mlir import dtype_of
 from ..step import State, compile_module
 from .aliases import results_in_inputs, views_of_inputs
@@ -67,8 +67,18 @@ class TorchStep:
         self.lock = threading.RLock()
         with torch.utils._python_dispatch._disable_current_modes():
             self.constants = {name: tensor.to(placement.device) for name, tensor in dict(program.constants).items()}
-        self.step = compile_module(program.text, differentiate=False, separate_backward=program.has_backward or None,
-                                   arena=placement.arena(options), **placement.options(options))
+        try:
+            self.step = compile_module(program.text, differentiate=False, arena=placement.arena(options),
+                                       separate_backward=program.has_backward or None, **placement.options(options))
+        except InfeasibleBudget as error:
+            budget = str(options.get("budget")).strip()
+            if not budget.endswith("%"):
+                raise
+            advice = ("a budget of %s is of the peak of one graph; torch.compile makes several at graph breaks, and "
+                      "small ones may have nothing to recompute; a budget in bytes, such as '500MiB', or 'min' is one "
+                      "for all")
+            raise InfeasibleBudget("%s\n%s" % (error, advice % budget), error.diagnostics,
+                                   error.smallest_budget) from None
         self.count = len(program.arguments)
 
     def arguments(self, tensors, seed):
