@@ -198,9 +198,9 @@ typedef void (*RematProgressFunction)(const RematProgress *progress,
 /// after each better plan or bound: often or, while none is found, not for a
 /// long time. It is called by the thread that is in the call that searches,
 /// though plans are searched for on all threads of the context, and not after
-/// that call. Of this interface, it may call
-/// rematOptionsInterrupt alone. A null function ends this. A call that makes
-/// several plans, as for a frontier or a report, has several searches.
+/// that call. Of this interface, it may call rematOptionsInterrupt alone. A
+/// null function ends this. A call that makes several plans, as for a frontier
+/// or a report, has several searches.
 REMAT_CAPI_EXPORTED void rematOptionsSetProgress(RematOptions options,
                                                  RematProgressFunction function,
                                                  void *user);

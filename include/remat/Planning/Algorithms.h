@@ -433,7 +433,8 @@ std::vector<SolverInfo> getSolvers();
 /// or if there is no function.
 ///
 /// The function has the contract of the algorithms above. It is called with a
-/// problem that passed `check`, from any thread. It makes its solution with
+/// problem that passed `check`, from any thread and, for several problems, from
+/// several at the same time. It makes its solution with
 /// `evaluatePlan`, and fails with an InfeasibleBudgetError where it finds no
 /// plan within the budget. docs/planning.md has an example.
 llvm::Error registerSolver(SolverInfo info);

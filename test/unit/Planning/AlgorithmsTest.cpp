@@ -478,6 +478,24 @@ TEST(WorkMeter, CapsEndAPartOfASearch) {
   EXPECT_FALSE(work.overdrawn());
 }
 
+TEST(Auto, BoundsOfAPlanThatIsThereNeedNotBeProven) {
+  Problem problem = chain(40, 8);
+  problem.deviceBudget = saveAll(problem).peakBytes / 2;
+  SolverOptions options;
+  options.effort = 0.01;
+  Solution proven = cantFail(solve(problem, "auto", options));
+  EXPECT_GT(proven.lowerBound, proven.baseCost);
+  options.provesBounds = false;
+  Solution found = cantFail(solve(problem, "auto", options));
+  EXPECT_EQ(found.lowerBound, found.baseCost);
+  EXPECT_LE(found.peakBytes, *problem.deviceBudget);
+  // That there is no plan is still proven.
+  problem.deviceBudget = 1;
+  llvm::Expected<Solution> none = solve(problem, "auto", options);
+  EXPECT_TRUE(none.errorIsA<InfeasibleBudgetError>());
+  llvm::consumeError(none.takeError());
+}
+
 TEST(Feasibility, MustsForceTheBudget) {
   Problem problem = chain(12, 8);
   FeasibilityCertificate free = cantFail(smallestFeasibleBudget(problem));

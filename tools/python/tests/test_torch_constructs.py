@@ -458,8 +458,8 @@ class RefusalTest(unittest.TestCase):
             torch._dynamo.graph_break()
             return m.b(m.a(x).tanh())
         torch._dynamo.reset()
-        message = (r"smallest feasible budget found is (.|\n)*\na budget of 60% is of the peak of one graph; .* "
-                   r"a budget in bytes, such as '500MiB', or 'min' is one for all")
+        message = (r"smallest feasible budget found is (.|\n)*\na budget of 60% is of what one graph takes without "
+                   r"recomputation; .* a budget in bytes, such as '500MiB', or 'min' is one for all")
         with self.assertRaisesRegex(Exception, message):
             torch.compile(Net(model), backend=rt.backend, options={"budget": "60%"})(torch.randn(5, 6))
         for budget in ("1MiB", "min"):

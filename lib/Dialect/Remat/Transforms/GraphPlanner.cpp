@@ -246,7 +246,10 @@ ArrayRef<double> GraphPlanner::getEffortScales() const {
 
 /// The search that has a part of the effort.
 GraphPlanner::EffortSearch &GraphPlanner::getSearch(double scale) {
-  return searches.try_emplace(scale, *this, scale).first->second;
+  std::unique_ptr<EffortSearch> &search = searches[scale];
+  if (!search)
+    search = std::make_unique<EffortSearch>(*this, scale);
+  return *search;
 }
 
 /// Asks the search of each part of the effort, with its number.
@@ -433,7 +436,7 @@ void GraphPlanner::begin() {
   bound = Bound();
   cutShort = false;
   for (auto &[scale, search] : searches)
-    search.begin();
+    search->begin();
 }
 
 llvm::Expected<GraphPlan>

@@ -196,7 +196,7 @@ private:
   bool countsReturned = false;
   /// For each part of the effort that plans are looked for with; made for the
   /// first budget.
-  std::map<double, EffortSearch> searches;
+  std::map<double, std::unique_ptr<EffortSearch>> searches;
 
   /// What is known of the plan that is looked for now: the budget, unless that
   /// is to be the smallest, and the best of all searches that are over.

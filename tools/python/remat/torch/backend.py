@@ -74,9 +74,9 @@ class TorchStep:
             budget = str(options.get("budget")).strip()
             if not budget.endswith("%"):
                 raise
-            advice = ("a budget of %s is of the peak of one graph; torch.compile makes several at graph breaks, and "
-                      "small ones may have nothing to recompute; a budget in bytes, such as '500MiB', or 'min' is one "
-                      "for all")
+            advice = ("a budget of %s is of what one graph takes without recomputation; torch.compile makes several "
+                      "at graph breaks, and small ones may have nothing to recompute; a budget in bytes, such as "
+                      "'500MiB', or 'min' is one for all")
             raise InfeasibleBudget("%s\n%s" % (error, advice % budget), error.diagnostics,
                                    error.smallest_budget) from None
         self.count = len(program.arguments)
