@@ -7,8 +7,8 @@
 // oneDNN's direct kernels want blocked layouts; on plain ones it falls back to
 // im2col and a matmul, which is about half as fast, needs more scratch, and
 // allocates inside. So, in this order:
-//   1. few positions, or f64, which oneDNN has not: a product with gathered
-//      windows (WindowMatmul.cpp);
+//   1. few positions, f64, which oneDNN has not, or gradients of filters of one
+//      point in bf16: a product with the windows (WindowMatmul.cpp);
 //   2. gradients of filters without AVX-512, by our own loops
 //      (FilterGradient.cpp);
 //   3. activations where they are, only the filter in the kernel's layout
@@ -69,7 +69,7 @@ struct Shapes {
       filterStrides.push_back(d.filter_strides[3 + i]);
       outputStrides.push_back(d.output_strides[2 + i]);
       stride.push_back(d.stride[i]);
-      dilation.push_back(d.dilation[i] - 1);
+      dilation.push_back(d.filter[i] > 1 ? d.dilation[i] - 1 : 0);
       padLow.push_back(d.pad_lo[i]);
       // oneDNN wants the padding that gives exactly this output.
       int64_t reach = (d.output[i] - 1) * d.stride[i] +
@@ -307,6 +307,33 @@ bool isDirect(const remat_convolution &d, const PrimitiveDesc &desc) {
           name.find("dw") != std::string::npos);
 }
 
+/// False where kernels of oneDNN 2.6 for bf16 are wrong, with AMX or without:
+/// their sums, or they read memory that is not theirs or was never written.
+bool isSound(const remat_convolution &d) {
+  if (d.input_dtype != REMAT_BF16)
+    return true;
+  int last = d.spatial_rank - 1;
+  if (d.kind == REMAT_CONV_FORWARD) {
+    for (int i = 0; i <= last; ++i)
+      // The last window begins behind the input.
+      if ((d.output[i] - 1) * d.stride[i] - d.pad_lo[i] >= d.input[i])
+        return false;
+    // Windows fit without padding, but are moved into it.
+    int64_t reach = (d.output[last] - 1) * d.stride[last] +
+                    d.dilation[last] * (d.filter[last] - 1) + 1;
+    return d.pad_lo[last] <= 0 || reach != d.input[last];
+  }
+  if (d.kind == REMAT_CONV_FILTER_GRADIENT) {
+    constexpr int64_t blockChannels = 16;
+    for (int i = 0; i < last; ++i)
+      if (d.dilation[i] > 1 && d.filter[i] > 1 &&
+          d.input_channels / d.groups % blockChannels != 0)
+        return false;
+    return d.input[last] >= d.stride[last];
+  }
+  return true;
+}
+
 /// The call with all tensors in the kernel's layouts.
 std::unique_ptr<LibraryCall> prepareBlocked(const remat_convolution &d,
                                             const Layouts &given,
@@ -331,7 +358,7 @@ struct Candidates {
   Candidates(const remat_convolution &d, int threads) {
     Shapes s(d);
     Layouts any;
-    if (!dnnlEngine() || !describeGiven(d, s, given) ||
+    if (!isSound(d) || !dnnlEngine() || !describeGiven(d, s, given) ||
         !describeOpen(d, s, any))
       return;
     ThreadScope scope(threads);

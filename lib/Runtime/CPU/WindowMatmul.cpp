@@ -16,18 +16,25 @@
 //                     of which the input's elements are sums
 //   filter gradient   filter   [channel, tap]      = output * windows^T
 //
+// An activation whose positions or channels lie next to each other is such a
+// matrix where it is, if each window is one position; others are copied.
+//
 // For f64, oneDNN has no kernels at all, and this is the way for any number of
-// positions. They are taken in chunks, so that the windows are no larger than
-// the filter or a megabyte. What a chunk is depends on the shapes alone, and so
-// do the bits.
+// positions. So it is for gradients of filters of one point in bf16, for which
+// its kernels take up to six times as long. Positions are taken in chunks, so
+// that copied windows are no larger than the filter or a megabyte. What a chunk
+// is depends on the shapes alone, and so do the bits.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Elements.h"
 #include "LibraryCall.h"
 #include "Threads.h"
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 using namespace remat;
@@ -49,24 +56,43 @@ struct WindowShape {
   int64_t positions, points = 1, taps;
 };
 
+/// A dimension in memory.
+struct Dimension {
+  int64_t extent, stride;
+};
+
+/// The distance of neighbours if the dimensions, from the slowest to the
+/// fastest one, are one in memory; else none.
+std::optional<int64_t> mergeDimensions(const std::vector<Dimension> &dims) {
+  std::optional<int64_t> distance;
+  int64_t expected = 0;
+  for (size_t i = dims.size(); i-- > 0;) {
+    const Dimension &dim = dims[i];
+    if (dim.extent == 1) // its stride means nothing
+      continue;
+    if (!distance)
+      distance = expected = dim.stride;
+    if (dim.stride != expected)
+      return std::nullopt;
+    expected *= dim.extent;
+  }
+  return distance.value_or(1);
+}
+
 /// The filter as a matrix: taps at a distance of `tapStride` if they are
 /// counted with the channel as the slowest index, or else as the fastest.
 struct FilterMatrix {
   bool find(const remat_convolution &d, const WindowShape &shape) {
     rowStride = d.filter_strides[1];
-    // Strides of extents 1 mean nothing.
-    int last = d.spatial_rank - 1;
-    while (last >= 0 && d.filter[last] == 1)
-      --last;
-    int64_t expected = last >= 0 ? d.filter_strides[3 + last] : 0;
-    pointStride = expected;
-    for (int i = last; i >= 0; --i) {
-      if (d.filter[i] != 1 && d.filter_strides[3 + i] != expected)
-        return false;
-      expected *= d.filter[i];
-    }
+    std::vector<Dimension> dims;
+    for (int i = 0; i < d.spatial_rank; ++i)
+      dims.push_back({d.filter[i], d.filter_strides[3 + i]});
+    std::optional<int64_t> merged = mergeDimensions(dims);
+    if (!merged)
+      return false;
+    pointStride = *merged;
     int64_t channelStride = d.filter_strides[2];
-    if (last < 0 || d.input_channels == 1) {
+    if (shape.points == 1 || d.input_channels == 1) {
       channelIsSlow = d.input_channels == 1;
       tapStride = channelIsSlow ? pointStride : channelStride;
       return tapStride > 0;
@@ -81,6 +107,23 @@ struct FilterMatrix {
   bool channelIsSlow = true;
 };
 
+/// An activation where it is as a matrix of positions and channels.
+struct ActivationMatrix {
+  /// False where it has to be copied for that.
+  bool find(int64_t channelCount, int64_t channelStride,
+            const std::vector<Dimension> &positions) {
+    std::optional<int64_t> distance = mergeDimensions(positions);
+    // The library wants rows or columns without gaps.
+    if (!distance || (*distance != 1 && channelStride != 1))
+      return false;
+    position = *distance;
+    channel = channelCount == 1 ? 1 : channelStride;
+    return true;
+  }
+
+  int64_t position = 0, channel = 0;
+};
+
 template <typename T>
 class WindowMatmul : public LibraryCall {
 public:
@@ -89,6 +132,8 @@ public:
            std::string &error) override;
 
 private:
+  bool isSuited() const;
+  void findMatrices();
   bool prepareProducts();
   std::unique_ptr<LibraryCall> prepareProduct(int64_t count,
                                               bool accumulates) const;
@@ -103,6 +148,7 @@ private:
   void clearInput(T *input) const;
   void scatterWindows(const T *windows, T *input, int64_t begin,
                       int64_t count) const;
+  void roundSums(const float *sums, void *result) const;
   /// Copies between the output and its matrix.
   template <bool toMatrix>
   void copyOutput(T *output, T *matrix, int64_t begin, int64_t count) const;
@@ -114,10 +160,14 @@ private:
   FilterMatrix filter;
   /// Positions of a chunk.
   int64_t chunk = 0;
-  /// Strides of the matrices in the workspace.
+  /// Whether the matrices are the caller's tensors, or else in the workspace,
+  /// and their strides.
+  bool windowsAreInput = false, matrixIsOutput = false;
   int64_t windowPosition = 0, windowTap = 0;
   int64_t outputPosition = 0, outputChannel = 0;
-  uint64_t outputOffset = 0, matmulOffset = 0;
+  /// Whether the parts of several chunks are added up in f32 and rounded once.
+  bool hasSums = false;
+  uint64_t outputOffset = 0, sumsOffset = 0, matmulOffset = 0;
   /// Of the first chunk, of the others, and of a last one with fewer positions.
   std::unique_ptr<LibraryCall> first, next, last;
 };
@@ -128,11 +178,74 @@ uint64_t roundUp(int64_t elements) {
   return (bytes + REMAT_ALIGNMENT - 1) / REMAT_ALIGNMENT * REMAT_ALIGNMENT;
 }
 
+/// The bits of a bf16.
+struct Bfloat16 {
+  uint16_t bits;
+};
+
 template <typename T>
-constexpr remat_dtype dtypeOf =
-    sizeof(T) == sizeof(float) ? REMAT_F32 : REMAT_F64;
+constexpr bool isBfloat16 = std::is_same_v<T, Bfloat16>;
+
+template <typename T>
+constexpr remat_dtype dtypeOf = isBfloat16<T>                ? REMAT_BF16
+                                : sizeof(T) == sizeof(float) ? REMAT_F32
+                                                             : REMAT_F64;
 
 } // namespace
+
+/// Whether a matmul is better than a kernel for convolutions.
+template <typename T>
+bool WindowMatmul<T>::isSuited() const {
+  for (int32_t dtype : {d.input_dtype, d.filter_dtype, d.output_dtype})
+    if (dtype != dtypeOf<T>)
+      return false;
+  if (d.bias || d.groups != 1)
+    return false;
+  bool areFewPositions = shape.positions <= d.output_channels;
+  if constexpr (isBfloat16<T>) {
+    // A matmul's threads share the tiles of its result.
+    constexpr int64_t tile = 64;
+    auto tiles = [](int64_t extent) { return (extent + tile - 1) / tile; };
+    return d.kind == REMAT_CONV_FILTER_GRADIENT &&
+           (areFewPositions || shape.points == 1) &&
+           tiles(d.output_channels) * tiles(shape.taps) >= threads;
+  }
+  return areFewPositions || dtypeOf<T> == REMAT_F64;
+}
+
+/// Finds activations that are matrices where they are. Where the input is the
+/// result, windows have to cover it.
+template <typename T>
+void WindowMatmul<T>::findMatrices() {
+  std::vector<Dimension> inputs{{d.batch, d.input_strides[0]}};
+  std::vector<Dimension> outputs{{d.batch, d.output_strides[0]}};
+  bool areInside = shape.points == 1;
+  for (int i = 0; i < d.spatial_rank; ++i) {
+    inputs.push_back({d.output[i], d.input_strides[2 + i] * d.stride[i]});
+    outputs.push_back({d.output[i], d.output_strides[2 + i]});
+    areInside &= d.pad_lo[i] == 0 &&
+                 (d.kind == REMAT_CONV_INPUT_GRADIENT
+                      ? d.output[i] == d.input[i] && d.stride[i] == 1
+                      : (d.output[i] - 1) * d.stride[i] < d.input[i]);
+  }
+  bool isForward = d.kind == REMAT_CONV_FORWARD;
+  bool isInput = d.kind == REMAT_CONV_INPUT_GRADIENT;
+  ActivationMatrix input, output;
+  windowsAreInput =
+      areInside && input.find(d.input_channels, d.input_strides[1], inputs);
+  matrixIsOutput = output.find(d.output_channels, d.output_strides[1], outputs);
+  constexpr int64_t maxElements = (1 << 20) / sizeof(T);
+  chunk = shape.positions;
+  if (!windowsAreInput || !matrixIsOutput)
+    chunk =
+        std::min(chunk, std::max(maxElements / shape.taps, d.output_channels));
+  if (!windowsAreInput)
+    input = {isForward ? 1 : shape.taps, isForward ? chunk : 1};
+  if (!matrixIsOutput)
+    output = {isInput ? d.output_channels : 1, isInput ? 1 : chunk};
+  windowPosition = input.position, windowTap = input.channel;
+  outputPosition = output.position, outputChannel = output.channel;
+}
 
 template <typename T>
 bool WindowMatmul<T>::prepare(const remat_convolution &descriptor,
@@ -140,30 +253,15 @@ bool WindowMatmul<T>::prepare(const remat_convolution &descriptor,
   d = descriptor;
   threads = numThreads;
   shape = WindowShape(d);
-  for (int32_t dtype : {d.input_dtype, d.filter_dtype, d.output_dtype})
-    if (dtype != dtypeOf<T>)
-      return false;
-  bool isAnyNumber = dtypeOf<T> == REMAT_F64;
-  if (d.bias || d.groups != 1 ||
-      (!isAnyNumber && shape.positions > d.output_channels) ||
-      !filter.find(d, shape))
-    return false;
-  constexpr int64_t maxElements = (1 << 20) / sizeof(T);
-  chunk = std::max(maxElements / shape.taps, d.output_channels);
-  chunk = std::min(chunk, shape.positions);
-  bool isForward = d.kind == REMAT_CONV_FORWARD;
-  windowPosition = isForward ? 1 : shape.taps;
-  windowTap = isForward ? chunk : 1;
-  bool isInput = d.kind == REMAT_CONV_INPUT_GRADIENT;
-  outputPosition = isInput ? d.output_channels : 1;
-  outputChannel = isInput ? 1 : chunk;
-  return prepareProducts();
+  findMatrices();
+  return isSuited() && filter.find(d, shape) && prepareProducts();
 }
 
 template <typename T>
 bool WindowMatmul<T>::prepareProducts() {
   // Each chunk's part of a filter's gradient is added to those before it.
   bool isSum = d.kind == REMAT_CONV_FILTER_GRADIENT;
+  hasSums = isSum && isBfloat16<T> && shape.positions > chunk;
   first = prepareProduct(chunk, false);
   uint64_t scratch = first ? first->workspaceBytes : 0;
   bool isPrepared = first != nullptr;
@@ -177,11 +275,21 @@ bool WindowMatmul<T>::prepareProducts() {
     add(next, chunk);
   if (int64_t rest = shape.positions % chunk)
     add(last, rest);
-  if (!isPrepared)
+  // Our own matmuls of bf16 are no faster than our own gradients of filters.
+  if (!isPrepared || (isBfloat16<T> && first->implementation == "tiles"))
     return false;
-  outputOffset = roundUp<T>(chunk * shape.taps);
-  matmulOffset = outputOffset + roundUp<T>(chunk * d.output_channels);
+  outputOffset = windowsAreInput ? 0 : roundUp<T>(chunk * shape.taps);
+  sumsOffset = outputOffset +
+               (matrixIsOutput ? 0 : roundUp<T>(chunk * d.output_channels));
+  matmulOffset = sumsOffset +
+                 (hasSums ? roundUp<float>(d.output_channels * shape.taps) : 0);
   workspaceBytes = matmulOffset + scratch;
+  // With larger filters, what is gathered is in no layout what a matmul takes.
+  if (shape.points == 1)
+    copiedBytes =
+        static_cast<uint64_t>(shape.positions) * sizeof(T) *
+        static_cast<uint64_t>((windowsAreInput ? 0 : d.input_channels) +
+                              (matrixIsOutput ? 0 : d.output_channels));
   implementation = "windows, " + first->implementation;
   return true;
 }
@@ -223,6 +331,10 @@ WindowMatmul<T>::prepareProduct(int64_t count, bool accumulates) const {
     setA(outputChannel, outputPosition);
     setB(windowPosition, windowTap);
     setC(filter.rowStride, filter.tapStride);
+    if (hasSums) {
+      m.c_dtype = REMAT_F32;
+      setC(shape.taps, 1);
+    }
   }
   return prepareMatmul(m, threads);
 }
@@ -289,7 +401,7 @@ void WindowMatmul<T>::clearInput(T *input) const {
           rest /= d.input[i];
         }
         for (int64_t c = 0; c < d.input_channels; ++c)
-          input[at + c * d.input_strides[1]] = 0;
+          input[at + c * d.input_strides[1]] = T();
       }
   });
 }
@@ -302,7 +414,8 @@ void WindowMatmul<T>::scatterWindows(const T *windows, T *input, int64_t begin,
               [&](int64_t low, int64_t high, int) {
                 forEachElement(begin, count, low, high,
                                [&](int64_t window, int64_t in) {
-                                 input[in] += windows[window];
+                                 if constexpr (!isBfloat16<T>)
+                                   input[in] += windows[window];
                                });
               });
 }
@@ -339,47 +452,69 @@ bool WindowMatmul<T>::runChunk(int64_t begin, const void *const *operands,
                                std::string &error) {
   int64_t count = std::min(chunk, shape.positions - begin);
   LibraryCall &matmul = *(count < chunk ? last : begin == 0 ? first : next);
-  auto *windows = reinterpret_cast<T *>(workspace);
-  auto *matrix = reinterpret_cast<T *>(workspace + outputOffset);
-  void *scratch = workspace + matmulOffset;
   auto elements = [](const void *data) {
     return static_cast<T *>(const_cast<void *>(data));
   };
+  bool isForward = d.kind == REMAT_CONV_FORWARD;
+  bool isInput = d.kind == REMAT_CONV_INPUT_GRADIENT;
+  T *input = elements(isInput ? result : operands[0]);
+  T *output = elements(isForward ? result : operands[isInput ? 0 : 1]);
+  T *windows = windowsAreInput ? input + begin * windowPosition
+                               : reinterpret_cast<T *>(workspace);
+  T *matrix = matrixIsOutput ? output + begin * outputPosition
+                             : reinterpret_cast<T *>(workspace + outputOffset);
+  void *scratch = workspace + matmulOffset;
+  if (!isInput && !windowsAreInput)
+    gatherWindows(input, windows, begin, count);
+  if (!isForward && !matrixIsOutput)
+    copyOutput<true>(output, matrix, begin, count);
   switch (d.kind) {
   case REMAT_CONV_FORWARD: {
-    gatherWindows(elements(operands[0]), windows, begin, count);
     const void *factors[] = {operands[1], windows};
     if (!matmul.run(factors, matrix, scratch, error))
       return false;
-    copyOutput<false>(elements(result), matrix, begin, count);
+    if (!matrixIsOutput)
+      copyOutput<false>(output, matrix, begin, count);
     return true;
   }
   case REMAT_CONV_INPUT_GRADIENT: {
-    copyOutput<true>(elements(operands[0]), matrix, begin, count);
     const void *factors[] = {matrix, operands[1]};
     if (!matmul.run(factors, windows, scratch, error))
       return false;
-    scatterWindows(windows, elements(result), begin, count);
+    if (!windowsAreInput)
+      scatterWindows(windows, input, begin, count);
     return true;
   }
   default: {
-    gatherWindows(elements(operands[0]), windows, begin, count);
-    copyOutput<true>(elements(operands[1]), matrix, begin, count);
     const void *factors[] = {matrix, windows};
-    return matmul.run(factors, result, scratch, error);
+    return matmul.run(factors, hasSums ? workspace + sumsOffset : result,
+                      scratch, error);
   }
   }
+}
+
+/// Rounds the gradient of a filter.
+template <typename T>
+void WindowMatmul<T>::roundSums(const float *sums, void *result) const {
+  parallelFor(
+      threads, d.output_channels, 16, [&](int64_t begin, int64_t end, int) {
+        for (int64_t row = begin; row < end; ++row)
+          storeRow(sums + row * shape.taps, result, d.filter_dtype,
+                   row * filter.rowStride, filter.tapStride, shape.taps);
+      });
 }
 
 template <typename T>
 bool WindowMatmul<T>::run(const void *const *operands, void *result,
                           void *workspace, std::string &error) {
-  if (d.kind == REMAT_CONV_INPUT_GRADIENT)
+  auto *bytes = static_cast<char *>(workspace);
+  if (d.kind == REMAT_CONV_INPUT_GRADIENT && !windowsAreInput)
     clearInput(static_cast<T *>(result));
   for (int64_t begin = 0; begin < shape.positions; begin += chunk)
-    if (!runChunk(begin, operands, result, static_cast<char *>(workspace),
-                  error))
+    if (!runChunk(begin, operands, result, bytes, error))
       return false;
+  if (hasSums)
+    roundSums(reinterpret_cast<float *>(bytes + sumsOffset), result);
   return true;
 }
 
@@ -396,5 +531,7 @@ std::unique_ptr<LibraryCall>
 remat::prepareWindowMatmul(const remat_convolution &descriptor, int threads) {
   if (descriptor.input_dtype == REMAT_F64)
     return prepareAs<double>(descriptor, threads);
+  if (descriptor.input_dtype == REMAT_BF16)
+    return prepareAs<Bfloat16>(descriptor, threads);
   return prepareAs<float>(descriptor, threads);
 }

@@ -130,6 +130,131 @@ TEST(Convolution, FewPositions) {
         }
 }
 
+/// Whether the library has matmuls of bf16 here.
+bool hasBfloat16Matmuls() {
+  remat_matmul m = {};
+  m.a_dtype = m.b_dtype = m.c_dtype = REMAT_BF16;
+  std::fill_n(m.batch, 3, 1);
+  m.m = m.n = m.k = 64;
+  m.a_m_stride = m.b_k_stride = m.c_m_stride = 64;
+  m.a_k_stride = m.b_n_stride = m.c_n_stride = 1;
+  return remat_matmul_implementation(&m, 1) != std::string("tiles");
+}
+
+/// Where each window is one position of the input, channels-last tensors are
+/// factors where they are.
+TEST(Convolution, Points) {
+  std::mt19937 random(14);
+  for (int32_t type : {REMAT_F32, REMAT_F64, REMAT_BF16})
+    for (int kind = 0; kind < 3; ++kind)
+      for (int64_t stride : {1, 2})
+        for (int layout = 0; layout < 2; ++layout) {
+          if (type == REMAT_BF16 &&
+              (kind != REMAT_CONV_FILTER_GRADIENT || !hasBfloat16Matmuls()))
+            continue;
+          Case test = square(kind, 2, 48, 96, 5, 1, stride, 0, layout);
+          remat_convolution &d = test.d;
+          d.input_dtype = d.filter_dtype = d.output_dtype = type;
+          std::string name = remat_convolution_implementation(&d, 1);
+          SCOPED_TRACE("type " + std::to_string(type) + ", kind " +
+                       std::to_string(kind) + ", stride " +
+                       std::to_string(stride) + ", layout " +
+                       std::to_string(layout) + ": " + name);
+          EXPECT_EQ(name.substr(0, 7), "windows");
+          EXPECT_EQ(remat_convolution_copied_bytes(&d, 1) == 0,
+                    layout == 1 && stride == 1);
+          for (int threads : {1, 2})
+            runCase(test, random, threads);
+        }
+}
+
+/// Gradients of filters in bf16 are products with f32 sums, which are rounded
+/// once, in any number of chunks of positions.
+TEST(Convolution, PointsInChunks) {
+  if (!hasBfloat16Matmuls())
+    GTEST_SKIP() << "no matmuls of bf16 on this CPU";
+  std::mt19937 random(15);
+  for (int64_t size : {8, 40}) {
+    Case test =
+        square(REMAT_CONV_FILTER_GRADIENT, 2, 720, 64, size, 1, 1, 0, 0);
+    remat_convolution &d = test.d;
+    d.input_dtype = d.filter_dtype = d.output_dtype = REMAT_BF16;
+    std::string name = remat_convolution_implementation(&d, 1);
+    EXPECT_EQ(name.substr(0, 7), "windows") << name;
+    for (int threads : {1, 3})
+      runCase(test, random, threads);
+  }
+  // Many threads have too little to do in a matmul of one tile.
+  Case narrow = square(REMAT_CONV_FILTER_GRADIENT, 2, 64, 64, 40, 1, 1, 0, 1);
+  narrow.d.input_dtype = narrow.d.filter_dtype = narrow.d.output_dtype =
+      REMAT_BF16;
+  EXPECT_NE(
+      std::string(remat_convolution_implementation(&narrow.d, 8)).substr(0, 7),
+      "windows");
+}
+
+/// Convolutions of bf16 that kernels of oneDNN 2.6 get wrong: windows that
+/// begin behind the input, windows that fit without padding but are moved into
+/// it, rows with gaps and channels that fill no block, and inputs that are
+/// narrower than a stride.
+TEST(Convolution, WhereOneDnnIsWrong) {
+  struct Dim {
+    int64_t input, filter, stride, dilation, pad, output;
+  };
+  struct Wrong {
+    int32_t kind;
+    int64_t inputs, outputs;
+    Dim dims[2];
+  };
+  const Wrong cases[] = {
+      {REMAT_CONV_FORWARD,
+       64,
+       160,
+       {{19, 2, 2, 1, 1, 11}, {12, 3, 2, 1, 2, 7}}},
+      {REMAT_CONV_FORWARD, 8, 32, {{2, 1, 2, 1, 0, 2}, {6, 3, 1, 1, 2, 8}}},
+      {REMAT_CONV_FORWARD, 16, 16, {{5, 1, 1, 1, 0, 5}, {8, 4, 4, 1, 3, 2}}},
+      {REMAT_CONV_FORWARD, 32, 16, {{9, 5, 3, 2, 1, 1}, {9, 5, 4, 1, 3, 2}}},
+      {REMAT_CONV_FILTER_GRADIENT,
+       40,
+       16,
+       {{9, 3, 1, 2, 1, 7}, {32, 3, 1, 1, 1, 32}}},
+      {REMAT_CONV_FILTER_GRADIENT,
+       17,
+       40,
+       {{5, 3, 1, 2, 0, 1}, {32, 3, 1, 1, 1, 32}}},
+      {REMAT_CONV_FILTER_GRADIENT,
+       16,
+       16,
+       {{4, 2, 1, 1, 1, 4}, {1, 3, 2, 1, 1, 1}}},
+      {REMAT_CONV_FILTER_GRADIENT,
+       24,
+       3,
+       {{5, 4, 1, 1, 2, 5}, {3, 2, 4, 1, 1, 1}}},
+  };
+  std::mt19937 random(16);
+  for (const Wrong &wrong : cases)
+    for (int layout = 0; layout < 2; ++layout) {
+      Case test;
+      remat_convolution &d = test.d;
+      d.kind = wrong.kind;
+      d.spatial_rank = 2;
+      d.input_dtype = d.filter_dtype = d.output_dtype = REMAT_BF16;
+      d.batch = 2, d.groups = 1;
+      d.input_channels = wrong.inputs, d.output_channels = wrong.outputs;
+      for (int i = 0; i < 2; ++i) {
+        const Dim &dim = wrong.dims[i];
+        d.input[i] = dim.input, d.filter[i] = dim.filter;
+        d.stride[i] = dim.stride, d.dilation[i] = dim.dilation;
+        d.pad_lo[i] = dim.pad, d.pad_hi[i] = 4, d.output[i] = dim.output;
+      }
+      layOutCase(test, layout, random);
+      SCOPED_TRACE("case " + std::to_string(&wrong - cases) + ", layout " +
+                   std::to_string(layout) + ": " +
+                   remat_convolution_implementation(&d, 1));
+      runCase(test, random, 1);
+    }
+}
+
 /// Convolutions in f64 are products, too, of more than one chunk of positions:
 /// the workspace does not grow with their number.
 TEST(Convolution, Double) {
