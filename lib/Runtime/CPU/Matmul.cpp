@@ -13,6 +13,7 @@
 
 #include "OneDnn.h"
 #include "Threads.h"
+#include "Tuning.h"
 
 #include <algorithm>
 
@@ -140,10 +141,22 @@ bool describeBias(dnnl_memory_desc_t &md, const remat_matmul &descriptor,
          describe(md, p.cType, {1, p.n}, {p.n, 1});
 }
 
+/// Whether the rows of B share so few sets of the first cache that they push
+/// each other out. With AVX-512, oneDNN reads B in f32 where it is, unless its
+/// columns are a power of two, and takes up to twice as long then.
+bool hasCollidingRows(const Matmul &p) {
+  bool isCopied = (p.n & (p.n - 1)) == 0;
+  return p.bType == REMAT_F32 && p.bColumn == 1 && !isCopied &&
+         p.bRow >= MatmulTuning::leastCollidingRow &&
+         p.bRow % MatmulTuning::collidingRow == 0;
+}
+
 std::unique_ptr<LibraryCall> prepareDnnl(const remat_matmul &descriptor,
                                          int threads) {
   Matmul p(descriptor);
   p.simplify();
+  if (hasCollidingRows(p))
+    return nullptr;
   dnnl_memory_desc_t a, b, c, bias;
   if (!dnnlEngine() || !describeBias(bias, descriptor, p) ||
       !describeMatrix(a, p.aType, p.batch, &BatchDim::a, p.m, p.k, p.aRow,

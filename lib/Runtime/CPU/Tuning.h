@@ -29,6 +29,13 @@ struct ConvolutionTuning {
   static constexpr int64_t addedElements = 1 << 16;
 };
 
+/// Matmuls by oneDNN (Matmul.cpp).
+struct MatmulTuning {
+  /// Elements of rows of f32 that lie half a page apart, or a multiple of that,
+  /// and the fewest at which a matmul suffers from it.
+  static constexpr int64_t collidingRow = 512, leastCollidingRow = 2560;
+};
+
 /// Depthwise convolutions (Depthwise.cpp).
 struct DepthwiseTuning {
   /// Bytes of the copies of a band of positions, for the same reason.

@@ -290,6 +290,24 @@ TEST(Matmul, LibraryTakesWhatMatters) {
   EXPECT_TRUE(usesLibrary(heads.d));
 }
 
+/// Rows of B that push each other out of the first cache are copied.
+TEST(Matmul, CollidingRows) {
+  auto isTiled = [](int64_t columns) {
+    Case test = plain(1, 64, columns, 32);
+    return remat_matmul_implementation(&test.d, 2) == std::string("tiles");
+  };
+  if (isTiled(3088))
+    GTEST_SKIP() << "no matmuls of oneDNN on this CPU";
+  EXPECT_TRUE(isTiled(3072));
+  EXPECT_TRUE(isTiled(3584));
+  EXPECT_FALSE(isTiled(4096)); // oneDNN copies it
+  Case transposed = plain(1, 64, 96, 3072);
+  std::swap(transposed.d.b_k_stride, transposed.d.b_n_stride);
+  transposed.d.b_n_stride = 3072;
+  EXPECT_NE(remat_matmul_implementation(&transposed.d, 2),
+            std::string("tiles"));
+}
+
 /// oneDNN divided by zero where a size modulo 2^32 is 0, and counts strides in
 /// an int. Nothing runs here, so that no memory is needed.
 TEST(Matmul, SizesThatDoNotFitAnInt) {
