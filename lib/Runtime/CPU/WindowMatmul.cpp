@@ -16,14 +16,13 @@
 //                     of which the input's elements are sums
 //   filter gradient   filter   [channel, tap]      = output * windows^T
 //
-// An activation whose positions or channels lie next to each other is such a
-// matrix where it is, if each window is one position; others are copied.
-//
 // For f64, oneDNN has no kernels at all, and this is the way for any number of
 // positions. So it is for gradients of filters of one point in bf16, for which
-// its kernels take up to six times as long. Positions are taken in chunks, so
-// that copied windows are no larger than the filter or a megabyte. What a chunk
-// is depends on the shapes alone, and so do the bits.
+// its kernels take up to six times as long; the factors are the activations
+// where they are, if their positions or channels lie next to each other.
+// Positions are taken in chunks, so that copied windows are no larger than the
+// filter or a megabyte. What a chunk is depends on the shapes alone, and so do
+// the bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -160,8 +159,8 @@ private:
   FilterMatrix filter;
   /// Positions of a chunk.
   int64_t chunk = 0;
-  /// Whether the matrices are the caller's tensors, or else in the workspace,
-  /// and their strides.
+  /// Whether the matrices are the caller's tensors, or copied, and their
+  /// strides.
   bool windowsAreInput = false, matrixIsOutput = false;
   int64_t windowPosition = 0, windowTap = 0;
   int64_t outputPosition = 0, outputChannel = 0;
@@ -213,32 +212,32 @@ bool WindowMatmul<T>::isSuited() const {
   return areFewPositions || dtypeOf<T> == REMAT_F64;
 }
 
-/// Finds activations that are matrices where they are. Where the input is the
-/// result, windows have to cover it.
+/// Finds the matrices of gradients of filters of one point in bf16 where the
+/// activations are: there, positions are many. Copies of few positions take no
+/// time, and oneDNN would copy columns to more memory.
 template <typename T>
 void WindowMatmul<T>::findMatrices() {
+  bool areInside = isBfloat16<T> && shape.points == 1;
   std::vector<Dimension> inputs{{d.batch, d.input_strides[0]}};
   std::vector<Dimension> outputs{{d.batch, d.output_strides[0]}};
-  bool areInside = shape.points == 1;
   for (int i = 0; i < d.spatial_rank; ++i) {
     inputs.push_back({d.output[i], d.input_strides[2 + i] * d.stride[i]});
     outputs.push_back({d.output[i], d.output_strides[2 + i]});
-    areInside &= d.pad_lo[i] == 0 &&
-                 (d.kind == REMAT_CONV_INPUT_GRADIENT
-                      ? d.output[i] == d.input[i] && d.stride[i] == 1
-                      : (d.output[i] - 1) * d.stride[i] < d.input[i]);
+    areInside &=
+        d.pad_lo[i] == 0 && (d.output[i] - 1) * d.stride[i] < d.input[i];
   }
-  bool isForward = d.kind == REMAT_CONV_FORWARD;
-  bool isInput = d.kind == REMAT_CONV_INPUT_GRADIENT;
   ActivationMatrix input, output;
   windowsAreInput =
       areInside && input.find(d.input_channels, d.input_strides[1], inputs);
-  matrixIsOutput = output.find(d.output_channels, d.output_strides[1], outputs);
+  matrixIsOutput = isBfloat16<T> && shape.points == 1 &&
+                   output.find(d.output_channels, d.output_strides[1], outputs);
   constexpr int64_t maxElements = (1 << 20) / sizeof(T);
   chunk = shape.positions;
   if (!windowsAreInput || !matrixIsOutput)
     chunk =
         std::min(chunk, std::max(maxElements / shape.taps, d.output_channels));
+  bool isForward = d.kind == REMAT_CONV_FORWARD;
+  bool isInput = d.kind == REMAT_CONV_INPUT_GRADIENT;
   if (!windowsAreInput)
     input = {isForward ? 1 : shape.taps, isForward ? chunk : 1};
   if (!matrixIsOutput)
@@ -284,8 +283,7 @@ bool WindowMatmul<T>::prepareProducts() {
   matmulOffset = sumsOffset +
                  (hasSums ? roundUp<float>(d.output_channels * shape.taps) : 0);
   workspaceBytes = matmulOffset + scratch;
-  // With larger filters, what is gathered is in no layout what a matmul takes.
-  if (shape.points == 1)
+  if (isBfloat16<T> && shape.points == 1)
     copiedBytes =
         static_cast<uint64_t>(shape.positions) * sizeof(T) *
         static_cast<uint64_t>((windowsAreInput ? 0 : d.input_channels) +
@@ -455,37 +453,36 @@ bool WindowMatmul<T>::runChunk(int64_t begin, const void *const *operands,
   auto elements = [](const void *data) {
     return static_cast<T *>(const_cast<void *>(data));
   };
-  bool isForward = d.kind == REMAT_CONV_FORWARD;
-  bool isInput = d.kind == REMAT_CONV_INPUT_GRADIENT;
-  T *input = elements(isInput ? result : operands[0]);
-  T *output = elements(isForward ? result : operands[isInput ? 0 : 1]);
-  T *windows = windowsAreInput ? input + begin * windowPosition
-                               : reinterpret_cast<T *>(workspace);
-  T *matrix = matrixIsOutput ? output + begin * outputPosition
-                             : reinterpret_cast<T *>(workspace + outputOffset);
+  auto *windows = reinterpret_cast<T *>(workspace);
+  auto *matrix = reinterpret_cast<T *>(workspace + outputOffset);
   void *scratch = workspace + matmulOffset;
-  if (!isInput && !windowsAreInput)
-    gatherWindows(input, windows, begin, count);
-  if (!isForward && !matrixIsOutput)
-    copyOutput<true>(output, matrix, begin, count);
   switch (d.kind) {
   case REMAT_CONV_FORWARD: {
+    gatherWindows(elements(operands[0]), windows, begin, count);
     const void *factors[] = {operands[1], windows};
     if (!matmul.run(factors, matrix, scratch, error))
       return false;
-    if (!matrixIsOutput)
-      copyOutput<false>(output, matrix, begin, count);
+    copyOutput<false>(elements(result), matrix, begin, count);
     return true;
   }
   case REMAT_CONV_INPUT_GRADIENT: {
+    copyOutput<true>(elements(operands[0]), matrix, begin, count);
     const void *factors[] = {matrix, operands[1]};
     if (!matmul.run(factors, windows, scratch, error))
       return false;
-    if (!windowsAreInput)
-      scatterWindows(windows, input, begin, count);
+    scatterWindows(windows, elements(result), begin, count);
     return true;
   }
   default: {
+    T *input = elements(operands[0]), *output = elements(operands[1]);
+    if (windowsAreInput)
+      windows = input + begin * windowPosition;
+    else
+      gatherWindows(input, windows, begin, count);
+    if (matrixIsOutput)
+      matrix = output + begin * outputPosition;
+    else
+      copyOutput<true>(output, matrix, begin, count);
     const void *factors[] = {matrix, windows};
     return matmul.run(factors, hasSums ? workspace + sumsOffset : result,
                       scratch, error);
@@ -508,7 +505,7 @@ template <typename T>
 bool WindowMatmul<T>::run(const void *const *operands, void *result,
                           void *workspace, std::string &error) {
   auto *bytes = static_cast<char *>(workspace);
-  if (d.kind == REMAT_CONV_INPUT_GRADIENT && !windowsAreInput)
+  if (d.kind == REMAT_CONV_INPUT_GRADIENT)
     clearInput(static_cast<T *>(result));
   for (int64_t begin = 0; begin < shape.positions; begin += chunk)
     if (!runChunk(begin, operands, result, bytes, error))
