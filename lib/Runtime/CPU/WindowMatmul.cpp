@@ -217,7 +217,7 @@ bool WindowMatmul<T>::isSuited() const {
 /// time, and oneDNN would copy columns to more memory.
 template <typename T>
 void WindowMatmul<T>::findMatrices() {
-  bool areInside = isBfloat16<T> && shape.points == 1;
+  bool mayBe = isBfloat16<T> && shape.points == 1, areInside = true;
   std::vector<Dimension> inputs{{d.batch, d.input_strides[0]}};
   std::vector<Dimension> outputs{{d.batch, d.output_strides[0]}};
   for (int i = 0; i < d.spatial_rank; ++i) {
@@ -227,10 +227,10 @@ void WindowMatmul<T>::findMatrices() {
         d.pad_lo[i] == 0 && (d.output[i] - 1) * d.stride[i] < d.input[i];
   }
   ActivationMatrix input, output;
-  windowsAreInput =
-      areInside && input.find(d.input_channels, d.input_strides[1], inputs);
-  matrixIsOutput = isBfloat16<T> && shape.points == 1 &&
-                   output.find(d.output_channels, d.output_strides[1], outputs);
+  windowsAreInput = mayBe && areInside &&
+                    input.find(d.input_channels, d.input_strides[1], inputs);
+  matrixIsOutput =
+      mayBe && output.find(d.output_channels, d.output_strides[1], outputs);
   constexpr int64_t maxElements = (1 << 20) / sizeof(T);
   chunk = shape.positions;
   if (!windowsAreInput || !matrixIsOutput)
