@@ -40,11 +40,11 @@ static TargetAttr withLinkBandwidth(TargetAttr facts, int64_t bytesPerSecond) {
       facts.getMinBlockRows(), facts.getSumLength(), facts.getChannelBytes(),
       facts.getSliceBytes(), facts.getSliceRows(), facts.getMinSliceRows(),
       facts.getInPlace(), facts.getBiases(), facts.getEpilogues(),
-      facts.getStrides(), facts.getWindows(), facts.getThreads(),
-      facts.getContractionFlops(), facts.getNarrowContractionFlops(),
-      facts.getTileFlops(), facts.getNarrowTileFlops(), facts.getLoopFlops(),
-      facts.getBandwidth(), facts.getLaunchNs(), bytesPerSecond,
-      facts.getDuplexLink());
+      facts.getStrides(), facts.getSharedStrides(), facts.getRowStages(),
+      facts.getWindows(), facts.getThreads(), facts.getContractionFlops(),
+      facts.getNarrowContractionFlops(), facts.getTileFlops(),
+      facts.getNarrowTileFlops(), facts.getLoopFlops(), facts.getBandwidth(),
+      facts.getLaunchNs(), bytesPerSecond, facts.getDuplexLink());
 }
 
 namespace {

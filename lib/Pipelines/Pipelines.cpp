@@ -199,7 +199,9 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addNestedPass<func::FuncOp>(createScatterToOneHotPass());
   pm.addNestedPass<func::FuncOp>(createScatterIntoSumsPass());
   pm.addNestedPass<func::FuncOp>(createSinkIntoGathersPass());
+  pm.addNestedPass<func::FuncOp>(createMergeContractionsPass());
   pm.addNestedPass<func::FuncOp>(createTransposeFactorsPass());
+  pm.addNestedPass<func::FuncOp>(createSplitElementwisePass());
   pm.addNestedPass<func::FuncOp>(createRecomputeCheapPass());
   addLayouts(pm, options);
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());

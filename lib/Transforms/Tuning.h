@@ -16,6 +16,7 @@
 #ifndef REMAT_LIB_TRANSFORMS_TUNING_H
 #define REMAT_LIB_TRANSFORMS_TUNING_H
 
+#include <cstddef>
 #include <cstdint>
 
 namespace remat {
@@ -50,6 +51,24 @@ struct FusionTuning {
   /// they do not read has to take longer. Estimates of arithmetic are rough.
   static constexpr int64_t maxComputingUsers = 4;
   static constexpr double leastGain = 2;
+};
+
+/// `remat-merge-contractions`.
+struct MergeTuning {
+  /// Fewer contractions are summed up in one kernel of additions, or where they
+  /// are made.
+  static constexpr size_t minProducts = 4;
+  /// The results that are there less at a time: sums have four terms
+  /// (`FusionTuning::maxTerms`), of which one becomes the result.
+  static constexpr int64_t savedResults = 2;
+};
+
+/// `remat-split-elementwise`.
+struct PartTuning {
+  /// Smaller parts take less time than the kernels that more of them are.
+  static constexpr int64_t minPartBytes = 16 << 10;
+  /// The most parts that one operation is made of.
+  static constexpr size_t maxParts = 16;
 };
 
 /// `remat-transpose-factors`.

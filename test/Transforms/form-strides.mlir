@@ -1,7 +1,7 @@
 // What is elementwise reads a slice where it lies, and makes a part of a concatenation there, where the target says so.
 
 // RUN: remat-opt %s -split-input-file --remat-form-tasks | FileCheck %s
-// RUN: sed 's/strides = true/alignment = 64/' %s | remat-opt -split-input-file --remat-form-tasks | FileCheck %s --check-prefix=OFF
+// RUN: sed 's/strides = true, shared_strides = true, row_stages = true/strides = false/' %s | remat-opt -split-input-file --remat-form-tasks | FileCheck %s --check-prefix=OFF
 
 // OFF-LABEL: remat.graph @attention
 // OFF: remat.task 0 @slice(
@@ -30,7 +30,7 @@
 // CHECK: tensor.concat dim(2) %[[T]], %{{.*}}, %[[N]]
 #bnh = affine_map<(b, n, h, d) -> (b, n, h, d)>
 #bhn = affine_map<(b, n, h, d) -> (b, h, n, d)>
-module attributes {remat.target = #remat.target<"cuda", strides = true>} {
+module attributes {remat.target = #remat.target<"cuda", strides = true, shared_strides = true, row_stages = true>} {
 func.func @attention(%x: tensor<2x3x12xf32>, %g: tensor<2x2x3x2xf32>, %h: tensor<2x3x2x2xf32>)
     -> (tensor<2x2x3x2xf32>, tensor<2x2x3x2xf32>, tensor<2x3x12xf32>) {
   %two = arith.constant 2.0 : f32
@@ -88,7 +88,7 @@ func.func @attention(%x: tensor<2x3x12xf32>, %g: tensor<2x2x3x2xf32>, %h: tensor
 // CHECK: remat.task 7 @slice
 // CHECK: remat.task 8 @neg
 // CHECK: remat.task 9 @exp
-module attributes {remat.target = #remat.target<"cuda", strides = true>} {
+module attributes {remat.target = #remat.target<"cuda", strides = true, shared_strides = true, row_stages = true>} {
 func.func @apart(%x: tensor<4x16xf32>, %y: tensor<4x8xf32>)
     -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x8xf32>, tensor<2x8xf32>, tensor<4x8xf32>) {
   %e = tensor.empty() : tensor<4x8xf32>
@@ -146,7 +146,7 @@ func.func @apart(%x: tensor<4x16xf32>, %y: tensor<4x8xf32>)
 // CHECK-LABEL: remat.graph @rotate
 // CHECK: remat.task 0 @
 // CHECK-NOT: remat.task
-module attributes {remat.target = #remat.target<"cuda", strides = true>} {
+module attributes {remat.target = #remat.target<"cuda", strides = true, shared_strides = true, row_stages = true>} {
 func.func @rotate(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
   %e = tensor.empty() : tensor<4x8xf32>
   %s = tensor.extract_slice %x[0, 0] [4, 8] [1, 1] : tensor<4x16xf32> to tensor<4x8xf32>
@@ -172,7 +172,7 @@ func.func @rotate(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
 // CHECK: %[[C:.*]] = remat.task 0 @transpose_concat(%{{.*}}, %{{.*}}) : (tensor<2x3x2xf32>, tensor<3x2x2xf32>) -> tensor<3x4x2xf32>
 // CHECK: tensor.expand_shape %[[C]] {{\[}}[0, 1], [2], [3]] output_shape [1, 3, 4, 2]
 // CHECK-NOT: remat.task
-module attributes {remat.target = #remat.target<"cuda", strides = true>} {
+module attributes {remat.target = #remat.target<"cuda", strides = true, shared_strides = true, row_stages = true>} {
 func.func @one_batch(%g: tensor<2x3x2xf32>, %h: tensor<1x3x2x2xf32>) -> tensor<1x3x8xf32> {
   %rows = tensor.empty() : tensor<3x2x2xf32>
   %dk = linalg.generic {indexing_maps = [#hnd, #nhd], iterator_types = ["parallel", "parallel", "parallel"]}

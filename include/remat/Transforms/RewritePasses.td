@@ -73,6 +73,62 @@ def TransposeFactorsPass : Pass<"remat-transpose-factors", "::mlir::func::FuncOp
   ];
 }
 
+def MergeContractionsPass : Pass<"remat-merge-contractions", "::mlir::func::FuncOp"> {
+  let summary = "Sum contractions up in one of them";
+  let description = [{
+    For a joint function, before fusion. Contractions of one form that are added
+    up, at least four, become one contraction of their concatenated factors, if
+    these are small beside the result: the gradient of weights that each step of
+    an unrolled recurrent network reads.
+
+    The factors are as long as there are products, and so are the values that
+    they are made of, where nothing else keeps those. That has to be no more
+    than a result has: in place of a product and the sum that it is added to,
+    one result is there. Parts of a batch (`remat-split-batch`,
+    `remat-microbatches`) stay as they are.
+
+    The sum has the same terms in another order, and of narrow types is rounded
+    once.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect", "::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numMerged", "num-merged", "Number of sums rewritten">
+  ];
+}
+
+def SplitElementwisePass : Pass<"remat-split-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Make the parts of elementwise values apart";
+  let description = [{
+    For a joint function, before fusion, where slices are read where they lie and
+    parts of concatenations are made there (`strides` of the target).
+
+    Where all that reads an elementwise `linalg.generic` are slices without
+    common elements, each becomes an operation of its own, which reads slices of
+    what the whole was made of: the bias and the transpose of a projection, of
+    which queries, keys and values are parts. A sum or an activation that the
+    target's library may do with its product (`epilogues`, `biases`) stays whole.
+
+    Where a `linalg.generic` transposes a concatenation that nothing else reads,
+    each part is transposed, and the results are concatenated: the gradient of
+    such a projection.
+
+    ```mlir
+    // Parts of a transposed tensor are transposed parts.
+    %t = linalg.generic ... ins(%p : tensor<4x197x3x64xf32>) outs(%e : tensor<3x4x197x64xf32>)
+    %q = tensor.extract_slice %t[0, 0, 0, 0] [1, 4, 197, 64] [1, 1, 1, 1] ...
+    ```
+
+    Parts of less than 16 KiB, and more than 16 of them, stay as they are, as do
+    values with a tag or a policy.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect", "::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numSplit", "num-split", "Number of operations that were split">
+  ];
+}
+
 def CompareRowMaximaPass : Pass<"remat-compare-row-maxima", "::mlir::func::FuncOp"> {
   let summary = "Ask maxima whether all of a row is minus infinity";
   let description = [{

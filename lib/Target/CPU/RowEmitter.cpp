@@ -85,7 +85,7 @@ LogicalResult RowEmitter::prepare() {
   for (const RowStep &step :
        llvm::concat<const RowStep>(schedule.factors, schedule.finals))
     return step.op->emitOpError("of a kernel of rows is not supported on a CPU,"
-                                " expected a target without 'strides'");
+                                " expected a target without 'row_stages'");
   allocate();
   return success();
 }

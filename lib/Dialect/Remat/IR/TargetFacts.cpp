@@ -30,10 +30,11 @@ LogicalResult TargetAttr::verify(
     int64_t alignment, int64_t rowBytes, int64_t blockBytes, int64_t blockRows,
     int64_t minBlockRows, int64_t sumLength, int64_t channelBytes,
     int64_t sliceBytes, int64_t sliceRows, int64_t minSliceRows, bool inPlace,
-    bool biases, bool epilogues, bool strides, bool windows, int64_t threads,
-    int64_t contractionFlops, int64_t narrowContractionFlops, int64_t tileFlops,
-    int64_t narrowTileFlops, int64_t loopFlops, int64_t bandwidth,
-    int64_t launchNs, int64_t linkBandwidth, bool duplexLink) {
+    bool biases, bool epilogues, bool strides, bool sharedStrides,
+    bool rowStages, bool windows, int64_t threads, int64_t contractionFlops,
+    int64_t narrowContractionFlops, int64_t tileFlops, int64_t narrowTileFlops,
+    int64_t loopFlops, int64_t bandwidth, int64_t launchNs,
+    int64_t linkBandwidth, bool duplexLink) {
   if (name.empty())
     return emitError() << "target must have a name";
   if (alignment <= 0 || alignment % bufferAlignment != 0 ||

@@ -307,15 +307,18 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
     wide.join(info, clusters, clusterOf);
   }
   if (info.getTarget().getStrides())
-    for (auto [number, cluster] : llvm::enumerate(clusters))
-      if (cluster.front()->hasAttr(blockAttrName)) {
+    for (auto [number, cluster] : llvm::enumerate(clusters)) {
+      if (!cluster.front()->hasAttr(blockAttrName))
+        continue;
+      if (info.getTarget().getRowStages()) {
         for (Operation *op : addFinals(cluster, info, clusterOf))
           clusterOf[op] = number;
         for (Operation *op : addFactors(cluster, info, clusterOf))
           clusterOf[op] = number;
-        for (Operation *op : addSlicesOfRows(cluster, info, clusterOf))
-          clusterOf[op] = number;
       }
+      for (Operation *op : addSlicesOfRows(cluster, info, clusterOf))
+        clusterOf[op] = number;
+    }
   for (auto sum : llvm::to_vector(body.getOps<linalg::GenericOp>()))
     add(sumOfContraction(sum, info, clusterOf));
   if (hasEpilogues)
@@ -329,7 +332,7 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
   }
   for (auto pad : body.getOps<tensor::PadOp>())
     add(padProducer(pad, info, clusterOf));
-  if (info.getTarget().getStrides())
+  if (info.getTarget().getRowStages())
     addSumTails(body, info, clusterOf, add);
   return clusters;
 }

@@ -206,9 +206,11 @@ FailureOr<GraphOp> GraphBuilder::build() {
   // Where a library makes epilogues, it multiplies narrow factors faster.
   if (getTargetFacts(func).getEpilogues() && narrowFactors(operations))
     clusters = formClusters(operations);
-  if (getTargetFacts(func).getStrides() && spreadSlices(operations, clusters))
+  if (getTargetFacts(func).getSharedStrides() &&
+      spreadSlices(operations, clusters))
     clusters = formClusters(operations);
-  if (getTargetFacts(func).getStrides() && spreadFactors(operations, clusters))
+  if (getTargetFacts(func).getRowStages() &&
+      spreadFactors(operations, clusters))
     clusters = formClusters(operations);
   // Later, so that these are in no cluster, whose task may come too late.
   materializeCallOperands(func);

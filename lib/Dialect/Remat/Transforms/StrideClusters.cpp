@@ -190,17 +190,23 @@ static bool isPartOf(Value value, Value source) {
   return root == source || (slice && getViewRoot(slice.getSource()) == source);
 }
 
+/// Whether `op` is a slice of next to nothing beside `slice`, as of a bias.
+static bool isSmallSlice(Operation *op, tensor::ExtractSliceOp slice) {
+  return isa<tensor::ExtractSliceOp>(op) && slice.getType().hasStaticShape() &&
+         isSmall(op->getResult(0), slice.getType().getNumElements());
+}
+
 /// Whether what `slice` is a part of is in use from there to `reader`, so that
 /// it is kept no longer if that reads it.
 static bool isInUse(tensor::ExtractSliceOp slice, Operation *reader) {
   Value source = getViewRoot(slice.getSource());
   for (Operation *op = slice->getNextNode(); op != reader;
        op = op->getNextNode())
-    if (!op ||
-        (!isViewOp(op) && !isTransparentOp(op) && !isClonedIntoKernels(op) &&
-         llvm::none_of(op->getOperands(), [&](Value operand) {
-           return isPartOf(operand, source);
-         })))
+    if (!op || (!isViewOp(op) && !isTransparentOp(op) &&
+                !isClonedIntoKernels(op) && !isSmallSlice(op, slice) &&
+                llvm::none_of(op->getOperands(), [&](Value operand) {
+                  return isPartOf(operand, source);
+                })))
       return false;
   return true;
 }

@@ -256,7 +256,7 @@ def main():
     facts = ""
     if len(sys.argv) > 5:
         facts = (' attributes {remat.target = #remat.target<"cuda", alignment = 256, row_bytes = 8388608, block_bytes = %s,'
-                 ' block_rows = 16, min_block_rows = 8, in_place = true, epilogues = true, strides = true>}' % sys.argv[5])
+                 ' block_rows = 16, min_block_rows = 8, in_place = true, epilogues = true, strides = true, shared_strides = true, row_stages = true>}' % sys.argv[5])
     print("module%s {" % facts)
     names, types = zip(*results)
     print("func.func @main(%s) -> (%s) {" % (

@@ -173,6 +173,8 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     | `biases` | bool | the library adds a bias to a product of factors of 16 bits before it rounds and writes it; without `epilogues`, to a convolution, too |
     | `epilogues` | bool | the library adds a bias to a product and applies ReLU or GELU to it before it writes it, and makes their gradients so |
     | `strides` | bool | a slice is read where it lies by what is elementwise, and a part of a concatenation made there |
+    | `shared_strides` | bool | slices that several operations read are read so by each, and the whole is kept as long as any of them |
+    | `row_stages` | bool | what makes a factor of a kernel of rows, or makes more of its sums over rows, is part of that kernel, and slices are read there where they lie |
     | `windows` | bool | the sum of an element that few windows can reach, as in the gradient of max pooling, is made from these windows alone |
     | `threads` | | the threads of the host that the speeds below are for; 0 where they do not depend on them |
     | `contraction_flops` | 1/s | contractions and convolutions by a library, on those threads |
@@ -201,6 +203,8 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     DefaultValuedParameter<"bool", "TargetDefaults::biases">:$biases,
     DefaultValuedParameter<"bool", "TargetDefaults::epilogues">:$epilogues,
     DefaultValuedParameter<"bool", "TargetDefaults::strides">:$strides,
+    DefaultValuedParameter<"bool", "TargetDefaults::sharedStrides">:$shared_strides,
+    DefaultValuedParameter<"bool", "TargetDefaults::rowStages">:$row_stages,
     DefaultValuedParameter<"bool", "TargetDefaults::windows">:$windows,
     DefaultValuedParameter<"int64_t", "TargetDefaults::threads">:$threads,
     DefaultValuedParameter<"int64_t", "TargetDefaults::contractionFlops">:$contraction_flops,
@@ -220,6 +224,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
                  TargetDefaults::channelBytes, TargetDefaults::sliceBytes,
                  TargetDefaults::sliceRows, TargetDefaults::minSliceRows, TargetDefaults::inPlace,
                  TargetDefaults::biases, TargetDefaults::epilogues, TargetDefaults::strides,
+                 TargetDefaults::sharedStrides, TargetDefaults::rowStages,
                  TargetDefaults::windows, TargetDefaults::threads,
                  TargetDefaults::contractionFlops, /*narrow_contraction_flops=*/0, /*tile_flops=*/0,
                  /*narrow_tile_flops=*/0, TargetDefaults::loopFlops, TargetDefaults::bandwidth,
@@ -229,7 +234,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
   let assemblyFormat = [{
     `<` $name (`,` struct($alignment, $row_bytes, $block_bytes, $block_rows,
       $min_block_rows, $sum_length, $channel_bytes, $slice_bytes, $slice_rows,
-      $min_slice_rows, $in_place, $biases, $epilogues, $strides, $windows, $threads,
+      $min_slice_rows, $in_place, $biases, $epilogues, $strides, $shared_strides, $row_stages, $windows, $threads,
       $contraction_flops,
       $narrow_contraction_flops, $tile_flops, $narrow_tile_flops, $loop_flops,
       $bandwidth, $launch_ns, $link_bandwidth, $duplex_link)^)? `>`

@@ -37,7 +37,9 @@ struct TargetDefaults {
   static constexpr bool inPlace = true;
   static constexpr bool biases = true;
   static constexpr bool epilogues = false;
-  static constexpr bool strides = false;
+  static constexpr bool strides = true;
+  static constexpr bool sharedStrides = false;
+  static constexpr bool rowStages = false;
   static constexpr bool windows = false;
   static constexpr int64_t threads = 2;
   static constexpr int64_t contractionFlops = 300'000'000'000;

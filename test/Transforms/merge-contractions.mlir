@@ -1,0 +1,114 @@
+// Contractions that are added up become one of concatenated factors, where these are small beside the result.
+
+// RUN: remat-opt %s -split-input-file --remat-merge-contractions | FileCheck %s
+
+#a = affine_map<(m, n, k) -> (k, m)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+
+// The gradient of a weight that four steps read, one of them with more rows, and a gradient of another kind.
+// CHECK-LABEL: func @steps(
+// CHECK-SAME: %[[A0:.*]]: tensor<2x64xf32>, %[[A1:.*]]: tensor<2x64xf32>, %[[A2:.*]]: tensor<3x64xf32>, %[[A3:.*]]: tensor<2x64xf32>, %[[B:.*]]: tensor<2x32xf32>, %[[B2:.*]]: tensor<3x32xf32>, %[[R:.*]]: tensor<64x32xf32>)
+// CHECK: %[[A:.*]] = tensor.concat dim(0) %[[A0]], %[[A1]], %[[A2]], %[[A3]] {remat.backward} {{.*}} -> tensor<9x64xf32>
+// CHECK: %[[BB:.*]] = tensor.concat dim(0) %[[B]], %[[B]], %[[B2]], %[[B]] {remat.backward} {{.*}} -> tensor<9x32xf32>
+// CHECK: %[[P:.*]] = linalg.contract {{.*}} {remat.backward} ins(%[[A]], %[[BB]]
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[R]], %[[P]] : {{.*}}) {{.*}}{remat.backward}
+// CHECK-NEXT: ^bb0(%[[X:.*]]: f32, %[[Y:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: %[[Z:.*]] = arith.addf %[[X]], %[[Y]]
+// CHECK-NEXT: linalg.yield %[[Z]]
+// CHECK-NOT: linalg.contract
+// CHECK: return %[[S]]
+func.func @steps(%a0: tensor<2x64xf32>, %a1: tensor<2x64xf32>, %a2: tensor<3x64xf32>, %a3: tensor<2x64xf32>,
+    %b: tensor<2x32xf32>, %b2: tensor<3x32xf32>, %r: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %e = tensor.empty() : tensor<64x32xf32>
+  %0 = linalg.contract indexing_maps = [#a, #b, #c] {remat.backward} ins(%a0, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %1 = linalg.contract indexing_maps = [#a, #b, #c] {remat.backward} ins(%a1, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %r, %1 : tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>) outs(%e : tensor<64x32xf32>) attrs = {remat.backward} {
+  ^bb0(%x: f32, %y: f32, %z: f32, %o: f32):
+    %v = arith.addf %x, %y : f32
+    %w = arith.addf %v, %z : f32
+    linalg.yield %w : f32
+  } -> tensor<64x32xf32>
+  %2 = linalg.contract indexing_maps = [#a, #b, #c] {remat.backward} ins(%a2, %b2 : tensor<3x64xf32>, tensor<3x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %3 = linalg.contract indexing_maps = [#a, #b, #c] {remat.backward} ins(%a3, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %2, %3 : tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>) outs(%e : tensor<64x32xf32>) attrs = {remat.backward} {
+  ^bb0(%x: f32, %y: f32, %z: f32, %o: f32):
+    %v = arith.addf %z, %y : f32
+    %w = arith.addf %x, %v : f32
+    linalg.yield %w : f32
+  } -> tensor<64x32xf32>
+  return %t : tensor<64x32xf32>
+}
+
+// Three are too few, and four of a batch that is done in parts stay apart.
+// CHECK-LABEL: func @few(
+// CHECK-COUNT-3: linalg.contract
+// CHECK-NOT: tensor.concat
+func.func @few(%a: tensor<2x64xf32>, %b: tensor<2x32xf32>) -> tensor<64x32xf32> {
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %e = tensor.empty() : tensor<64x32xf32>
+  %0 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %1 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %2 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %1, %2 : tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>) outs(%e : tensor<64x32xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32, %o: f32):
+    %v = arith.addf %x, %y : f32
+    %w = arith.addf %v, %z : f32
+    linalg.yield %w : f32
+  } -> tensor<64x32xf32>
+  return %s : tensor<64x32xf32>
+}
+
+// CHECK-LABEL: func @parts(
+// CHECK-COUNT-4: linalg.contract
+// CHECK-NOT: tensor.concat
+func.func @parts(%a: tensor<2x64xf32>, %b: tensor<2x32xf32>) -> tensor<64x32xf32> attributes {remat.batch_parts = 4 : i64} {
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %e = tensor.empty() : tensor<64x32xf32>
+  %0 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %1 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %2 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %3 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %1, %2, %3 : tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>) outs(%e : tensor<64x32xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32, %u: f32, %o: f32):
+    %v = arith.addf %x, %y : f32
+    %w = arith.addf %v, %z : f32
+    %t = arith.addf %w, %u : f32
+    linalg.yield %t : f32
+  } -> tensor<64x32xf32>
+  return %s : tensor<64x32xf32>
+}
+
+// -----
+
+// Factors as large as the result would take more memory.
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+// CHECK-LABEL: func @large(
+// CHECK-COUNT-4: linalg.contract
+// CHECK-NOT: tensor.concat
+func.func @large(%a: tensor<32x32xf32>, %b: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %zero = arith.constant dense<0.0> : tensor<32x32xf32>
+  %e = tensor.empty() : tensor<32x32xf32>
+  %0 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<32x32xf32>, tensor<32x32xf32>) outs(%zero : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %1 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<32x32xf32>, tensor<32x32xf32>) outs(%zero : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %2 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<32x32xf32>, tensor<32x32xf32>) outs(%zero : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %3 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<32x32xf32>, tensor<32x32xf32>) outs(%zero : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %1, %2, %3 : tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>) outs(%e : tensor<32x32xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32, %u: f32, %o: f32):
+    %v = arith.addf %x, %y : f32
+    %w = arith.addf %v, %z : f32
+    %t = arith.addf %w, %u : f32
+    linalg.yield %t : f32
+  } -> tensor<32x32xf32>
+  return %s : tensor<32x32xf32>
+}
