@@ -115,6 +115,8 @@ func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<4160xf3
 // CHECK: %[[A:.*]] = remat.task 3 @{{.*}}(%arg0)
 // CHECK: %[[V:.*]] = tensor.expand_shape %[[S]]
 // CHECK: remat.task 4 @{{.*}}(%[[P]], %[[A]], %[[V]])
+// Apart, so that there are two.
+module attributes {remat.target = #remat.target<"cpu", strides = false>} {
 func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x128xf32>) -> (tensor<130x64xf32>, tensor<128xf32>) {
   %e = tensor.empty() : tensor<64x64xf32>
   %z = arith.constant 0.0 : f32
@@ -137,6 +139,7 @@ func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x128xf32>) -> (tensor<130x64
   %v = tensor.expand_shape %s [[0, 1]] output_shape [2, 64] : tensor<128xf32> into tensor<2x64xf32>
   %r = tensor.concat dim(0) %p, %a, %v : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<2x64xf32>) -> tensor<130x64xf32>
   return %r, %s : tensor<130x64xf32>, tensor<128xf32>
+}
 }
 
 // -----

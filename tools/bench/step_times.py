@@ -79,6 +79,26 @@ def language_model(name, batch, length, **options):
     return getattr(transformers, name[1])(config), (), inputs, lambda outputs: outputs.loss
 
 
+class Recurrent(torch.nn.Module):
+    """A language model of two layers of LSTM, which is unrolled."""
+
+    def __init__(self, tokens=2000, width=256, hidden=512):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(tokens, width)
+        self.layers = torch.nn.LSTM(width, hidden, 2, batch_first=True)
+        self.head = torch.nn.Linear(hidden, tokens)
+
+    def forward(self, x):
+        return self.head(self.layers(self.embedding(x))[0])
+
+
+def recurrent(batch, length):
+    model = Recurrent()
+    labels = torch.randint(model.head.out_features, (batch * length,))
+    tokens = torch.randint(model.head.out_features, (batch, length))
+    return model, (tokens,), {}, lambda out: cross_entropy(out.flatten(0, 1), labels)
+
+
 def diffusion():
     from diffusers import UNet2DModel
     model = UNet2DModel(sample_size=32, block_out_channels=(64, 128, 256, 256))
@@ -108,6 +128,7 @@ MODELS = {
     "llama": lambda: language_model(("LlamaConfig", "LlamaForCausalLM"), 2, 256, hidden_size=512,
                                     intermediate_size=1408, num_hidden_layers=6, num_attention_heads=8,
                                     num_key_value_heads=4),
+    "lstm": lambda: recurrent(8, 32),
 }
 
 
