@@ -90,7 +90,7 @@ public:
   bool merge();
 
 private:
-  void collect(linalg::GenericOp sum);
+  void collect();
   bool isWorthwhile(ArrayRef<linalg::ContractOp> products) const;
   Value build(ArrayRef<linalg::ContractOp> products) const;
   Value add(Value lhs, Value rhs) const;
@@ -102,14 +102,19 @@ private:
 };
 } // namespace
 
-void SumOfContractions::collect(linalg::GenericOp sum) {
-  sums.push_back(sum);
-  for (Value term : sum.getDpsInputs()) {
-    auto inner = term.getDefiningOp<linalg::GenericOp>();
-    if (inner && isPartOf(inner, root))
-      collect(inner);
-    else
+void SumOfContractions::collect() {
+  SmallVector<Value> stack{root->getResult(0)};
+  while (!stack.empty()) {
+    Value term = stack.pop_back_val();
+    auto sum = term.getDefiningOp<linalg::GenericOp>();
+    if (sum != root && !(sum && isPartOf(sum, root))) {
       terms.push_back(term);
+      continue;
+    }
+    sums.push_back(sum);
+    // In the order in which they are added.
+    for (OpOperand *input : llvm::reverse(sum.getDpsInputOperands()))
+      stack.push_back(input->get());
   }
 }
 
@@ -234,7 +239,7 @@ Value SumOfContractions::add(Value lhs, Value rhs) const {
 }
 
 bool SumOfContractions::merge() {
-  collect(root);
+  collect();
   SmallVector<SmallVector<linalg::ContractOp>> groups;
   for (Value term : terms) {
     auto product = term.getDefiningOp<linalg::ContractOp>();
@@ -284,7 +289,8 @@ struct MergeContractions
       return;
     SmallVector<linalg::GenericOp> roots;
     for (auto sum : collectOps<linalg::GenericOp>(function))
-      if (isSum(sum) && !isTermOfSum(sum))
+      if (isSum(sum) && !sum->hasAttr(RematDialect::policyAttrName) &&
+          !isTermOfSum(sum))
         roots.push_back(sum);
     for (linalg::GenericOp root : roots)
       numMerged += SumOfContractions(root).merge();

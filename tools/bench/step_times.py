@@ -173,6 +173,8 @@ def serve(pipe, name, dtype, variant, threads):
     if variant == "compile":
         compiled = torch.compile(model, dynamic=False)
     elif variant == "remat":
+        # Else recurrent layers are those of eager mode, as in the other variants.
+        torch._dynamo.config.allow_rnn = True
         compiled = torch.compile(model, dynamic=False, backend="remat", options={"threads": threads})
 
     def step():

@@ -207,7 +207,7 @@ class ConstructTest(unittest.TestCase):
                 mark(x, 0)
                 gradients = [torch.autograd.grad(run(x).pow(2).sum(), list(model.parameters()))
                              for run in (compiled, model)]
-                torch.testing.assert_close(*gradients)
+                torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-4)
             self.assertEqual(len(rt.compiled_steps), 2)
         torch._dynamo.reset()
         x = torch.randn(4, 6)

@@ -251,7 +251,7 @@ class ExactTest(unittest.TestCase):
     def test_unknown_forms_are_refused(self):
         x = torch.randn(4, 6)
         for run, argument, message in (
-                (lambda x: F.avg_pool2d(x, 2), torch.arange(16).view(1, 4, 4), "averages of torch.int64"),
+                (lambda x: F.avg_pool2d(x, 2), torch.arange(16).view(1, 4, 4), None),
                 (lambda x: torch.as_strided_scatter(x, torch.zeros(3), (3,), (2,), 8), x[1:], "part of another one"),
                 (lambda x: x ** 5.5, torch.arange(3), None),
                 (lambda x: torch.randint_like(x, torch.tensor(5)), x,

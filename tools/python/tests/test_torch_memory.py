@@ -114,7 +114,7 @@ class MemoryTest(unittest.TestCase):
 
     def test_loss_of_sequences(self):
         """Of logits in bf16, as language models have it: nothing as large as they are is in f32."""
-        model = nn.Sequential(nn.Embedding(4096, 16), nn.Linear(16, 4096, bias=False)).bfloat16()
+        model = nn.Sequential(nn.Embedding(4096, 64), nn.Linear(64, 4096, bias=False)).bfloat16()
 
         def run(tokens):
             labels = nn.functional.pad(tokens, (0, 1), value=-100)[..., 1:].contiguous()
@@ -122,7 +122,7 @@ class MemoryTest(unittest.TestCase):
 
         torch.compile(run, backend="remat", dynamic=False)(torch.randint(4096, (2, 32))).backward()
         step, = rt.compiled_steps
-        self.assertLess(step.memory["planned"], 2 * (64 * 4096 * 2) + 16384)
+        self.assertLess(step.memory["planned"], 3 * (64 * 4096 * 2))
 
     def test_gradient_of_windows_that_are_apart(self):
         """It has nothing to add up, and so is nowhere in f32. It has PyTorch's bits."""

@@ -306,19 +306,16 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
     }
     wide.join(info, clusters, clusterOf);
   }
-  if (info.getTarget().getStrides())
-    for (auto [number, cluster] : llvm::enumerate(clusters)) {
-      if (!cluster.front()->hasAttr(blockAttrName))
-        continue;
-      if (info.getTarget().getRowStages()) {
+  if (info.getTarget().getRowStages())
+    for (auto [number, cluster] : llvm::enumerate(clusters))
+      if (cluster.front()->hasAttr(blockAttrName)) {
         for (Operation *op : addFinals(cluster, info, clusterOf))
           clusterOf[op] = number;
         for (Operation *op : addFactors(cluster, info, clusterOf))
           clusterOf[op] = number;
+        for (Operation *op : addSlicesOfRows(cluster, info, clusterOf))
+          clusterOf[op] = number;
       }
-      for (Operation *op : addSlicesOfRows(cluster, info, clusterOf))
-        clusterOf[op] = number;
-    }
   for (auto sum : llvm::to_vector(body.getOps<linalg::GenericOp>()))
     add(sumOfContraction(sum, info, clusterOf));
   if (hasEpilogues)

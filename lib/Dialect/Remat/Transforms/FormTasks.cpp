@@ -182,8 +182,11 @@ FailureOr<GraphOp> GraphBuilder::build() {
   if (failed(checkFunction(func)))
     return failure();
   materializeAssertions(func);
-  if (getTargetFacts(func).getStrides())
+  TargetAttr target = getTargetFacts(func);
+  if (target.getStrides())
     reshapeConcatenations(func);
+  if (target.getStrides() && !target.getSharedStrides())
+    sinkSlices(func);
   builder.setInsertionPoint(func);
   graph = GraphOp::create(builder, func.getLoc(), func.getName(),
                           func.getFunctionType());
@@ -204,13 +207,11 @@ FailureOr<GraphOp> GraphBuilder::build() {
   Block &operations = func.getBody().front();
   SmallVector<Cluster> clusters = formClusters(operations);
   // Where a library makes epilogues, it multiplies narrow factors faster.
-  if (getTargetFacts(func).getEpilogues() && narrowFactors(operations))
+  if (target.getEpilogues() && narrowFactors(operations))
     clusters = formClusters(operations);
-  if (getTargetFacts(func).getSharedStrides() &&
-      spreadSlices(operations, clusters))
+  if (target.getSharedStrides() && spreadSlices(operations, clusters))
     clusters = formClusters(operations);
-  if (getTargetFacts(func).getRowStages() &&
-      spreadFactors(operations, clusters))
+  if (target.getRowStages() && spreadFactors(operations, clusters))
     clusters = formClusters(operations);
   // Later, so that these are in no cluster, whose task may come too late.
   materializeCallOperands(func);

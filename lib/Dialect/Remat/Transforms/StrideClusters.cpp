@@ -200,6 +200,8 @@ static bool isSmallSlice(Operation *op, tensor::ExtractSliceOp slice) {
 /// it is kept no longer if that reads it.
 static bool isInUse(tensor::ExtractSliceOp slice, Operation *reader) {
   Value source = getViewRoot(slice.getSource());
+  if (isa<BlockArgument>(source))
+    return true;
   for (Operation *op = slice->getNextNode(); op != reader;
        op = op->getNextNode())
     if (!op || (!isViewOp(op) && !isTransparentOp(op) &&
@@ -211,16 +213,62 @@ static bool isInUse(tensor::ExtractSliceOp slice, Operation *reader) {
   return true;
 }
 
+/// What alone reads `slice`, in its block and phase, and the views in between.
+static Operation *findReader(tensor::ExtractSliceOp slice,
+                             SetVector<Operation *> &views) {
+  Operation *reader = nullptr;
+  bool isOnly = remat::walkReads(
+      slice.getResult(), [&](OpOperand &use, ArrayRef<Operation *> between) {
+        views.insert_range(between);
+        bool isFirst = !reader;
+        reader = isFirst ? use.getOwner() : reader;
+        return reader == use.getOwner();
+      });
+  return isOnly ? reader : nullptr;
+}
+
+void remat::sinkSlices(func::FuncOp function) {
+  for (auto slice :
+       llvm::to_vector(function.getOps<tensor::ExtractSliceOp>())) {
+    SetVector<Operation *> views;
+    Operation *reader = findReader(slice, views);
+    if (!reader || reader->getBlock() != slice->getBlock() ||
+        reader->hasTrait<OpTrait::IsTerminator>() ||
+        slice->hasAttr(RematDialect::policyAttrName) ||
+        isTagged(slice.getResult()) ||
+        slice->getAttr(RematDialect::backwardAttrName) !=
+            reader->getAttr(RematDialect::backwardAttrName) ||
+        !isInUse(slice, reader))
+      continue;
+    slice->moveBefore(reader);
+    for (Operation *view : views)
+      view->moveBefore(reader);
+  }
+}
+
+/// Whether anything behind `reader` reads what `slice` is a part of.
+static bool isInUseBehind(tensor::ExtractSliceOp slice, Operation *reader) {
+  Value source = getViewRoot(slice.getSource());
+  bool isUsed = isa<BlockArgument>(source);
+  forEachReader(source, [&](Operation *other) {
+    Operation *inBlock = reader->getBlock()->findAncestorOpInBlock(*other);
+    isUsed |= !inBlock || reader->isBeforeInBlock(inBlock);
+  });
+  return isUsed;
+}
+
 /// Adds the slices that `reader` reads and nothing else does. It is of a kernel
-/// that begins with `first`.
-static void addSlices(Operation *reader, Operation *first,
+/// that begins with `first`. Copies of the last parts of a tensor may lie where
+/// it was, so where memory comes first (no `shared_strides`), they stay copies.
+static void addSlices(Operation *reader, Operation *first, BlockInfo &info,
                       const DenseMap<Operation *, unsigned> &clusterOf,
                       SetVector<Operation *> &members) {
   for (Value operand : reader->getOperands()) {
     auto slice = getViewRoot(operand).getDefiningOp<tensor::ExtractSliceOp>();
     if (slice && slice.hasUnitStride() && slice.getType().hasStaticShape() &&
         mayShareKernel(slice, reader, clusterOf) &&
-        isReadBy(slice.getResult(), reader) && isInUse(slice, first))
+        isReadBy(slice.getResult(), reader) && isInUse(slice, first) &&
+        (info.getTarget().getSharedStrides() || isInUseBehind(slice, reader)))
       members.insert(slice);
   }
 }
@@ -244,7 +292,7 @@ remat::readerOfSlices(linalg::GenericOp reader, BlockInfo &info,
   SetVector<Operation *> slices;
   if (!clusterOf.contains(reader) && reader.getNumReductionLoops() == 0 &&
       info.isEligible(reader))
-    addSlices(reader, reader, clusterOf, slices);
+    addSlices(reader, reader, info, clusterOf, slices);
   return makeCluster(slices, reader, info);
 }
 
@@ -258,7 +306,7 @@ remat::addSlicesOfRows(Cluster &cluster, BlockInfo &info,
   for (Operation *op : cluster)
     if (auto reader = dyn_cast<linalg::GenericOp>(op);
         reader && reader.getNumReductionLoops() == 0)
-      addSlices(reader, first, clusterOf, slices);
+      addSlices(reader, first, info, clusterOf, slices);
   Cluster sorted(slices.begin(), slices.end());
   llvm::sort(sorted,
              [&](Operation *a, Operation *b) { return info.isBefore(a, b); });
@@ -290,9 +338,9 @@ Cluster remat::makersOfParts(tensor::ConcatOp concat, BlockInfo &info,
         !maker->getResult(0).hasOneUse() ||
         !mayShareKernel(maker, concat, clusterOf))
       continue;
-    addSlices(maker, maker, clusterOf, members);
+    addSlices(maker, maker, info, clusterOf, members);
     members.insert(maker);
   }
-  addSlices(concat, concat, clusterOf, members);
+  addSlices(concat, concat, info, clusterOf, members);
   return makeCluster(members, concat, info);
 }

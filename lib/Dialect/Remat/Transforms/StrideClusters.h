@@ -34,6 +34,10 @@ bool walkReads(mlir::Value value,
 /// view of the whole, so that what makes the parts knows where they go.
 void reshapeConcatenations(mlir::func::FuncOp function);
 
+/// Moves slices that one operation reads in front of that, where what they are
+/// parts of is in use until there.
+void sinkSlices(mlir::func::FuncOp function);
+
 /// Gives each of several elementwise readers slices of its own where all parts
 /// of a tensor are read in the same phases, so that the whole is kept no longer
 /// than they would be. `clusters` are those of the block so far; whether there
