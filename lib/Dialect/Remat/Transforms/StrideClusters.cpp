@@ -213,25 +213,29 @@ static bool isInUse(tensor::ExtractSliceOp slice, Operation *reader) {
   return true;
 }
 
-/// What alone reads `slice`, in its block and phase, and the views in between.
-static Operation *findReader(tensor::ExtractSliceOp slice,
-                             SetVector<Operation *> &views) {
+/// What alone reads `slice`, if there is such an operation.
+static Operation *findReader(tensor::ExtractSliceOp slice) {
   Operation *reader = nullptr;
-  bool isOnly = remat::walkReads(
-      slice.getResult(), [&](OpOperand &use, ArrayRef<Operation *> between) {
-        views.insert_range(between);
-        bool isFirst = !reader;
-        reader = isFirst ? use.getOwner() : reader;
-        return reader == use.getOwner();
-      });
+  bool isOnly = remat::walkReads(slice.getResult(),
+                                 [&](OpOperand &use, ArrayRef<Operation *>) {
+                                   reader = reader ? reader : use.getOwner();
+                                   return reader == use.getOwner();
+                                 });
   return isOnly ? reader : nullptr;
+}
+
+/// Moves `op` in front of `reader`, and the views of its result.
+static void moveWithViews(Operation *op, Operation *reader) {
+  op->moveBefore(reader);
+  for (Operation *user : op->getResult(0).getUsers())
+    if (isViewOp(user))
+      moveWithViews(user, reader);
 }
 
 void remat::sinkSlices(func::FuncOp function) {
   for (auto slice :
        llvm::to_vector(function.getOps<tensor::ExtractSliceOp>())) {
-    SetVector<Operation *> views;
-    Operation *reader = findReader(slice, views);
+    Operation *reader = findReader(slice);
     if (!reader || reader->getBlock() != slice->getBlock() ||
         reader->hasTrait<OpTrait::IsTerminator>() ||
         slice->hasAttr(RematDialect::policyAttrName) ||
@@ -240,9 +244,7 @@ void remat::sinkSlices(func::FuncOp function) {
             reader->getAttr(RematDialect::backwardAttrName) ||
         !isInUse(slice, reader))
       continue;
-    slice->moveBefore(reader);
-    for (Operation *view : views)
-      view->moveBefore(reader);
+    moveWithViews(slice, reader);
   }
 }
 
