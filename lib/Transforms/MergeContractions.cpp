@@ -169,10 +169,9 @@ static bool isReadBehind(Value value, Operation *last) {
   return isRead;
 }
 
-/// The bytes of `factor` if it is kept until the sum only because one product
+/// The bytes of `value` if it is kept until the sum only because one product
 /// reads it there that was done before: if nothing behind `last` reads it.
-static int64_t countExtendedBytes(Value factor, Operation *last) {
-  Value value = getViewRoot(factor);
+static int64_t countExtendedBytes(Value value, Operation *last) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (isa<BlockArgument>(value) || !type || !type.hasStaticShape())
     return 0;
@@ -191,10 +190,14 @@ bool SumOfContractions::isWorthwhile(
     if (last->isBeforeInBlock(product))
       last = product;
   int64_t bytes = 0;
+  SetVector<Value> sources;
   for (linalg::ContractOp product : products)
-    for (Value factor : product.getInputs())
-      bytes += getBufferBytes(cast<RankedTensorType>(factor.getType())) +
-               countExtendedBytes(factor, last);
+    for (Value factor : product.getInputs()) {
+      bytes += getBufferBytes(cast<RankedTensorType>(factor.getType()));
+      sources.insert(getViewRoot(factor));
+    }
+  for (Value source : sources)
+    bytes += countExtendedBytes(source, last);
   return bytes <= MergeTuning::savedResults *
                       getBufferBytes(
                           cast<RankedTensorType>(root->getResult(0).getType()));

@@ -21,6 +21,7 @@
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
+#include "remat/Utils/TensorParts.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -155,14 +156,9 @@ static bool isPart(tensor::ExtractSliceOp slice, Block *block) {
          getBufferBytes(type) >= PartTuning::minPartBytes;
 }
 
-/// Whether no element is in both slices, which are of one tensor.
-static bool areDisjoint(tensor::ExtractSliceOp a, tensor::ExtractSliceOp b) {
-  for (auto [offsetA, sizeA, offsetB, sizeB] :
-       llvm::zip(a.getStaticOffsets(), a.getStaticSizes(), b.getStaticOffsets(),
-                 b.getStaticSizes()))
-    if (offsetA + sizeA <= offsetB || offsetB + sizeB <= offsetA)
-      return true;
-  return false;
+static TensorPart describe(tensor::ExtractSliceOp slice) {
+  return {slice.getResult(), slice.getStaticOffsets(), slice.getStaticSizes(),
+          slice.getStaticStrides()};
 }
 
 /// The slices that are all that reads `op`, if each has elements of its own.
@@ -172,8 +168,8 @@ static SmallVector<tensor::ExtractSliceOp> findSlices(linalg::GenericOp op) {
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
     if (!slice || !isPart(slice, op->getBlock()) ||
         slices.size() == PartTuning::maxParts ||
-        !llvm::all_of(slices, [&](tensor::ExtractSliceOp other) {
-          return areDisjoint(slice, other);
+        llvm::any_of(slices, [&](tensor::ExtractSliceOp other) {
+          return describe(slice).overlaps(describe(other));
         }))
       return {};
     slices.push_back(slice);

@@ -81,11 +81,10 @@ def MergeContractionsPass : Pass<"remat-merge-contractions", "::mlir::func::Func
     these are small beside the result: the gradient of weights that each step of
     an unrolled recurrent network reads.
 
-    The factors are as long as there are products, and so are the values that
-    they are made of, where nothing else keeps those. That has to be no more
-    than a result has: in place of a product and the sum that it is added to,
-    one result is there. Parts of a batch (`remat-split-batch`,
-    `remat-microbatches`) stay as they are.
+    The concatenated factors, and the values that they are made of where nothing
+    else keeps those, may have as many bytes as two results: additions are fused,
+    so that several results are there at a time. Parts of a batch
+    (`remat-split-batch`, `remat-microbatches`) stay as they are.
 
     The sum has the same terms in another order, and of narrow types is rounded
     once.

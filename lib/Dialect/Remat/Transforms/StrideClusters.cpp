@@ -196,21 +196,26 @@ static bool isSmallSlice(Operation *op, tensor::ExtractSliceOp slice) {
          isSmall(op->getResult(0), slice.getType().getNumElements());
 }
 
+/// The first operation behind `slice` while which nothing reads what it is a
+/// part of, or `end`; nothing if that is not found.
+static Operation *findUnused(tensor::ExtractSliceOp slice, Operation *end) {
+  Value source = getViewRoot(slice.getSource());
+  Operation *op = slice->getNextNode();
+  while (op && op != end &&
+         (isViewOp(op) || isTransparentOp(op) || isClonedIntoKernels(op) ||
+          isSmallSlice(op, slice) ||
+          llvm::any_of(op->getOperands(), [&](Value operand) {
+            return isPartOf(operand, source);
+          })))
+    op = op->getNextNode();
+  return op;
+}
+
 /// Whether what `slice` is a part of is in use from there to `reader`, so that
 /// it is kept no longer if that reads it.
 static bool isInUse(tensor::ExtractSliceOp slice, Operation *reader) {
-  Value source = getViewRoot(slice.getSource());
-  if (isa<BlockArgument>(source))
-    return true;
-  for (Operation *op = slice->getNextNode(); op != reader;
-       op = op->getNextNode())
-    if (!op || (!isViewOp(op) && !isTransparentOp(op) &&
-                !isClonedIntoKernels(op) && !isSmallSlice(op, slice) &&
-                llvm::none_of(op->getOperands(), [&](Value operand) {
-                  return isPartOf(operand, source);
-                })))
-      return false;
-  return true;
+  return isa<BlockArgument>(getViewRoot(slice.getSource())) ||
+         findUnused(slice, reader) == reader;
 }
 
 /// What alone reads `slice`, if there is such an operation.
@@ -233,30 +238,48 @@ static void moveWithViews(Operation *op, Operation *reader) {
 }
 
 void remat::sinkSlices(func::FuncOp function) {
-  for (auto slice :
-       llvm::to_vector(function.getOps<tensor::ExtractSliceOp>())) {
+  // Where the use of a tensor ends that a slice of it was found in.
+  DenseMap<Value, Operation *> ends;
+  // Moved at the end: each move would number the operations of the block anew.
+  SmallVector<std::pair<Operation *, Operation *>> moves;
+  for (auto slice : function.getOps<tensor::ExtractSliceOp>()) {
     Operation *reader = findReader(slice);
     if (!reader || reader->getBlock() != slice->getBlock() ||
         reader->hasTrait<OpTrait::IsTerminator>() ||
         slice->hasAttr(RematDialect::policyAttrName) ||
         isTagged(slice.getResult()) ||
         slice->getAttr(RematDialect::backwardAttrName) !=
-            reader->getAttr(RematDialect::backwardAttrName) ||
-        !isInUse(slice, reader))
+            reader->getAttr(RematDialect::backwardAttrName))
       continue;
-    moveWithViews(slice, reader);
+    Value source = getViewRoot(slice.getSource());
+    if (!isa<BlockArgument>(source)) {
+      Operation *&end = ends[source];
+      if (!end || !slice->isBeforeInBlock(end))
+        end = findUnused(slice, slice->getBlock()->getTerminator());
+      if (end->isBeforeInBlock(reader))
+        continue;
+    }
+    moves.emplace_back(slice, reader);
   }
+  for (auto [slice, reader] : moves)
+    moveWithViews(slice, reader);
+}
+
+/// Whether anything behind `reader` reads `value` or a view of it. Readers that
+/// were made last come first.
+static bool isReadBehind(Value value, Operation *reader) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isAlias(user))
+      return isReadBehind(user->getResult(0), reader);
+    Operation *inBlock = reader->getBlock()->findAncestorOpInBlock(*user);
+    return !inBlock || reader->isBeforeInBlock(inBlock);
+  });
 }
 
 /// Whether anything behind `reader` reads what `slice` is a part of.
 static bool isInUseBehind(tensor::ExtractSliceOp slice, Operation *reader) {
   Value source = getViewRoot(slice.getSource());
-  bool isUsed = isa<BlockArgument>(source);
-  forEachReader(source, [&](Operation *other) {
-    Operation *inBlock = reader->getBlock()->findAncestorOpInBlock(*other);
-    isUsed |= !inBlock || reader->isBeforeInBlock(inBlock);
-  });
-  return isUsed;
+  return isa<BlockArgument>(source) || isReadBehind(source, reader);
 }
 
 /// Adds the slices that `reader` reads and nothing else does. It is of a kernel
