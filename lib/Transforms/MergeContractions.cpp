@@ -16,6 +16,7 @@
 
 #include "Tuning.h"
 
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/IR/TargetFacts.h"
@@ -113,8 +114,8 @@ void SumOfContractions::collect() {
     }
     sums.push_back(sum);
     // In the order in which they are added.
-    for (OpOperand *input : llvm::reverse(sum.getDpsInputOperands()))
-      stack.push_back(input->get());
+    SmallVector<Value> inputs = sum.getDpsInputs();
+    stack.append(inputs.rbegin(), inputs.rend());
   }
 }
 
@@ -173,7 +174,10 @@ static bool isReadBehind(Value value, Operation *last) {
 /// reads it there that was done before: if nothing behind `last` reads it.
 static int64_t countExtendedBytes(Value value, Operation *last) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (isa<BlockArgument>(value) || !type || !type.hasStaticShape())
+  Operation *taker = findTaker(value);
+  bool isKept =
+      isa<BlockArgument>(value) && (!taker || last->isBeforeInBlock(taker));
+  if (isKept || !type || !type.hasStaticShape())
     return 0;
   return isReadBehind(value, last) ? 0 : getBufferBytes(type);
 }

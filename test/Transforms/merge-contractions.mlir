@@ -112,3 +112,39 @@ func.func @large(%a: tensor<32x32xf32>, %b: tensor<32x32xf32>) -> tensor<32x32xf
   } -> tensor<32x32xf32>
   return %s : tensor<32x32xf32>
 }
+
+// -----
+
+// One operation adds up more terms than lists have room for in place.
+#a = affine_map<(m, n, k) -> (k, m)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+// CHECK-LABEL: func @terms(
+// CHECK-SAME: %[[A:.*]]: tensor<2x64xf32>, %[[B:.*]]: tensor<2x32xf32>, %[[X:.*]]: tensor<64x32xf32>, %[[Y:.*]]: tensor<64x32xf32>, %[[Z:.*]]: tensor<64x32xf32>)
+// CHECK: %[[XY:.*]] = linalg.generic {{.*}} ins(%[[X]], %[[Y]] :
+// CHECK: %[[XYZ:.*]] = linalg.generic {{.*}} ins(%[[XY]], %[[Z]] :
+// CHECK: %[[P:.*]] = linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x64xf32>, tensor<8x32xf32>)
+// CHECK-NOT: linalg.contract
+// CHECK: linalg.generic {{.*}} ins(%[[XYZ]], %[[P]] :
+func.func @terms(%a: tensor<2x64xf32>, %b: tensor<2x32xf32>, %x: tensor<64x32xf32>, %y: tensor<64x32xf32>, %z: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %e = tensor.empty() : tensor<64x32xf32>
+  %0 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %1 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %2 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %3 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id, #id, #id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %1, %2, %3, %x, %y, %z : tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>)
+      outs(%e : tensor<64x32xf32>) {
+  ^bb0(%t0: f32, %t1: f32, %t2: f32, %t3: f32, %t4: f32, %t5: f32, %t6: f32, %o: f32):
+    %s1 = arith.addf %t0, %t1 : f32
+    %s2 = arith.addf %s1, %t2 : f32
+    %s3 = arith.addf %s2, %t3 : f32
+    %s4 = arith.addf %s3, %t4 : f32
+    %s5 = arith.addf %s4, %t5 : f32
+    %s6 = arith.addf %s5, %t6 : f32
+    linalg.yield %s6 : f32
+  } -> tensor<64x32xf32>
+  return %s : tensor<64x32xf32>
+}

@@ -125,8 +125,8 @@ class Generator(Operations, Movement, Regions, Derivatives):
         return f"%{name}z = arith.constant dense<{value}> : {self.program.type_of(shape)}"
 
     LEAVES = (["unary"] * 4 + ["binary"] * 4 + ["product"] * 4 + ["view"] * 4 + ["reduction"] * 2 + ["scatter"] * 2 +
-              ["softmax", "quotient", "gather", "window", "convolution", "complex", "cumulative", "random", "cast",
-               "tag"])
+              ["terms", "softmax", "quotient", "gather", "window", "convolution", "complex", "cumulative", "random",
+               "cast", "tag"])
     MOST_BODIED = 0.2  # How often a statement has a body.
     BODIED = ["region"] * 3 + ["loop", "call", "choice", "derivative", "derivative"]
 

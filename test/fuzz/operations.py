@@ -215,6 +215,36 @@ class Operations:
             out, loops, list(range(rank + 2)), [(env[a], shape, a_dims), (env[b], b_shape, b_dims)])])
         return True
 
+    def short_product(self, shape):
+        """A contraction over one or two terms, as the gradient of a weight from one step of a recurrent net."""
+        (rows, columns), name, t = shape, self.name(), self.program.type_of
+        depth = self.random.randint(1, 2)
+        a_shape, b_shape = [rows, depth], [depth, columns]
+        a, b = self.pick_or_make(a_shape), self.pick_or_make(b_shape)
+        lines = [self.zero(name, shape), f"%{name} = linalg.matmul ins(%{a}, %{b} : {t(a_shape)}, {t(b_shape)}) "
+                 f"outs(%{name}z : {t(shape)}) -> {t(shape)}"]
+        self.add([(name, shape)], {a, b}, lines, lambda env: [contract(
+            shape, [rows, columns, depth], [0, 1], [(env[a], a_shape, [0, 2]), (env[b], b_shape, [2, 1])])])
+        return name
+
+    def gen_terms(self):
+        """Several terms that one operation adds up, which may be contractions."""
+        source, shape = self.pick()
+        name, dims, terms = self.name(), list(range(len(shape))), [source]
+        makes_products = len(shape) == 2 and self.random.random() < 0.7
+        for _ in range(self.random.randint(2, 9)):
+            terms.append(self.short_product(shape) if makes_products and self.random.random() < 0.7 else
+                         self.pick_or_make(shape))
+        self.random.shuffle(terms)
+        body = [f"%s{number} = arith.addf {f'%s{number - 1}' if number > 1 else '%0'}, %{number} : E"
+                for number in range(1, len(terms) - 1)]
+        body.append(f"%r = arith.addf {f'%s{len(terms) - 2}' if len(terms) > 2 else '%0'}, %{len(terms) - 1} : E")
+        lines = self.generic(name, shape, [(term, shape) for term in terms], [dims] * len(terms), dims,
+                             ["parallel"] * len(shape), body)
+        self.add([(name, shape)], set(terms), lines,
+                 lambda env: [[sum(values) for values in zip(*(env[term] for term in terms))]])
+        return True
+
     def gen_reduction(self):
         value = self.pick(lambda shape: len(shape) > 0)
         if not value:

@@ -1,4 +1,5 @@
-"""Prints a tensor of N rows that N - 1 steps read, one row each."""
+"""Prints a tensor of N rows that N - 1 steps read, one row each: in their order, with --last-first in the reverse one,
+or, with --unused, behind something that does not read the tensor."""
 import sys
 
 count = int(sys.argv[1])
@@ -18,13 +19,15 @@ def generic(inputs, init, body):
 
 
 print("#id = affine_map<(i, j) -> (i, j)>")
-print(f"func.func @main(%x: {whole}) -> {row} {{")
+print(f"func.func @main(%x: {whole}, %y: {row}) -> ({row}, {row}) {{")
 print(f"%e = tensor.empty() : {whole}\n%f = tensor.empty() : {row}")
 print("%w =", generic([("%x", whole)], "%e", "math.sqrt %i0"))
 for number in range(count):
     print(f"%s{number} = tensor.extract_slice %w[{number}, 0] [1, 64] [1, 1] : {whole} to {row}")
 last = "%s0"
-for number in range(1, count):
+if "--unused" in sys.argv:
+    print("%u =", generic([("%y", row)], "%f", "math.sqrt %i0"))
+for number in range(1, count)[::-1 if "--last-first" in sys.argv else 1]:
     print(f"%h{number} =", generic([(last, row), (f"%s{number}", row)], "%f", "arith.divf %i0, %i1"))
     last = f"%h{number}"
-print(f"return {last} : {row}\n}}")
+print(f"return {last}, {'%u' if '--unused' in sys.argv else '%y'} : {row}, {row}\n}}")

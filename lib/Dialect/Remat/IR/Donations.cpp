@@ -7,6 +7,7 @@
 #include "remat/Dialect/Remat/IR/Donations.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Views.h"
 
 using namespace mlir;
 using namespace remat;
@@ -28,6 +29,23 @@ SmallVector<BlockArgument> remat::getDonors(FunctionOpInterface function) {
       donors[*result] = argument;
   }
   return donors;
+}
+
+Operation *remat::findTaker(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || !argument.getOwner()->isEntryBlock())
+    return nullptr;
+  auto function =
+      dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  std::optional<int64_t> result =
+      function ? getDonatedResult(function, argument.getArgNumber())
+               : std::nullopt;
+  if (!result || *result < 0)
+    return nullptr;
+  Operation *terminator = argument.getOwner()->getTerminator();
+  return *result < int64_t(terminator->getNumOperands())
+             ? getProducer(terminator->getOperand(*result))
+             : nullptr;
 }
 
 LogicalResult remat::verifyDonations(FunctionOpInterface function) {

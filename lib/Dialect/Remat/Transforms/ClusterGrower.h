@@ -48,6 +48,8 @@ public:
   /// What the regions of `op` read from outside.
   llvm::ArrayRef<mlir::Value> getCaptured(mlir::Operation *op);
 
+  mlir::Block *getBlock() const { return &body; }
+
   /// What the block is compiled for.
   TargetAttr getTarget() const { return target; }
 

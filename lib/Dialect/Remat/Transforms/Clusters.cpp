@@ -322,10 +322,11 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
     for (auto op : body.getOps<linalg::LinalgOp>())
       add(sumsOfFactor(op, info, clusterOf));
   if (info.getTarget().getStrides()) {
+    SliceUses uses(info);
     for (auto concat : body.getOps<tensor::ConcatOp>())
-      add(makersOfParts(concat, info, clusterOf));
+      add(makersOfParts(concat, info, uses, clusterOf));
     for (auto op : body.getOps<linalg::GenericOp>())
-      add(readerOfSlices(op, info, clusterOf));
+      add(readerOfSlices(op, info, uses, clusterOf));
   }
   for (auto pad : body.getOps<tensor::PadOp>())
     add(padProducer(pad, info, clusterOf));

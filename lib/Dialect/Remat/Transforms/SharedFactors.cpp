@@ -20,6 +20,7 @@
 #include "KernelPool.h"
 #include "Tuning.h"
 
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Utils/BackwardMarks.h"
 
@@ -294,7 +295,7 @@ bool FactorSpreader::fitsAsParts(Value source, int64_t part) const {
 /// Whether `source` is kept anyway as long as these factors are, or takes no
 /// more memory than those together that are kept for a later phase.
 bool FactorSpreader::isKeptNoLonger(Value source, ArrayRef<Factor> factors) {
-  if (isa<BlockArgument>(source))
+  if (isa<BlockArgument>(source) && !findTaker(source))
     return true;
   // Of each later phase, what is kept for it, in all and at least.
   struct Kept {
@@ -480,7 +481,9 @@ static std::optional<LoopList> findRuns(linalg::GenericOp maker,
 /// something else reads it there, or later.
 static bool livesUntil(Value source, Operation *first, const Cluster &cluster,
                        ArrayRef<Operation *> makers, BlockInfo &info) {
-  bool lives = isa<BlockArgument>(source);
+  Operation *taker = findTaker(source);
+  bool lives = isa<BlockArgument>(source) &&
+               (!taker || info.isBefore(cluster.back(), taker));
   forEachReader(source, [&](Operation *reader) {
     lives |=
         reader->getBlock() == first->getBlock() &&

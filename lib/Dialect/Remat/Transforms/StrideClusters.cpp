@@ -13,7 +13,7 @@
 
 #include "StrideClusters.h"
 
-#include "KernelPool.h"
+#include "SliceUses.h"
 
 #include "remat/Dialect/Remat/IR/Rows.h"
 
@@ -183,41 +183,6 @@ static bool isElementwise(linalg::GenericOp op, BlockInfo &info) {
          info.isEligible(op);
 }
 
-/// Whether `value` is `source` or a slice of it, in any shape.
-static bool isPartOf(Value value, Value source) {
-  Value root = getViewRoot(value);
-  auto slice = root.getDefiningOp<tensor::ExtractSliceOp>();
-  return root == source || (slice && getViewRoot(slice.getSource()) == source);
-}
-
-/// Whether `op` is a slice of next to nothing beside `slice`, as of a bias.
-static bool isSmallSlice(Operation *op, tensor::ExtractSliceOp slice) {
-  return isa<tensor::ExtractSliceOp>(op) && slice.getType().hasStaticShape() &&
-         isSmall(op->getResult(0), slice.getType().getNumElements());
-}
-
-/// The first operation behind `slice` while which nothing reads what it is a
-/// part of, or `end`; nothing if that is not found.
-static Operation *findUnused(tensor::ExtractSliceOp slice, Operation *end) {
-  Value source = getViewRoot(slice.getSource());
-  Operation *op = slice->getNextNode();
-  while (op && op != end &&
-         (isViewOp(op) || isTransparentOp(op) || isClonedIntoKernels(op) ||
-          isSmallSlice(op, slice) ||
-          llvm::any_of(op->getOperands(), [&](Value operand) {
-            return isPartOf(operand, source);
-          })))
-    op = op->getNextNode();
-  return op;
-}
-
-/// Whether what `slice` is a part of is in use from there to `reader`, so that
-/// it is kept no longer if that reads it.
-static bool isInUse(tensor::ExtractSliceOp slice, Operation *reader) {
-  return isa<BlockArgument>(getViewRoot(slice.getSource())) ||
-         findUnused(slice, reader) == reader;
-}
-
 /// What alone reads `slice`, if there is such an operation.
 static Operation *findReader(tensor::ExtractSliceOp slice) {
   Operation *reader = nullptr;
@@ -238,8 +203,8 @@ static void moveWithViews(Operation *op, Operation *reader) {
 }
 
 void remat::sinkSlices(func::FuncOp function) {
-  // Where the use of a tensor ends that a slice of it was found in.
-  DenseMap<Value, Operation *> ends;
+  BlockInfo info(function.getBody().front());
+  SliceUses uses(info);
   // Moved at the end: each move would number the operations of the block anew.
   SmallVector<std::pair<Operation *, Operation *>> moves;
   for (auto slice : function.getOps<tensor::ExtractSliceOp>()) {
@@ -249,51 +214,35 @@ void remat::sinkSlices(func::FuncOp function) {
         slice->hasAttr(RematDialect::policyAttrName) ||
         isTagged(slice.getResult()) ||
         slice->getAttr(RematDialect::backwardAttrName) !=
-            reader->getAttr(RematDialect::backwardAttrName))
+            reader->getAttr(RematDialect::backwardAttrName) ||
+        !uses.isInUseUntil(slice, reader))
       continue;
-    Value source = getViewRoot(slice.getSource());
-    if (!isa<BlockArgument>(source)) {
-      Operation *&end = ends[source];
-      if (!end || !slice->isBeforeInBlock(end))
-        end = findUnused(slice, slice->getBlock()->getTerminator());
-      if (end->isBeforeInBlock(reader))
-        continue;
-    }
     moves.emplace_back(slice, reader);
   }
   for (auto [slice, reader] : moves)
     moveWithViews(slice, reader);
 }
 
-/// Whether anything behind `reader` reads `value` or a view of it. Readers that
-/// were made last come first.
-static bool isReadBehind(Value value, Operation *reader) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (isAlias(user))
-      return isReadBehind(user->getResult(0), reader);
-    Operation *inBlock = reader->getBlock()->findAncestorOpInBlock(*user);
-    return !inBlock || reader->isBeforeInBlock(inBlock);
-  });
-}
-
-/// Whether anything behind `reader` reads what `slice` is a part of.
-static bool isInUseBehind(tensor::ExtractSliceOp slice, Operation *reader) {
-  Value source = getViewRoot(slice.getSource());
-  return isa<BlockArgument>(source) || isReadBehind(source, reader);
-}
-
 /// Adds the slices that `reader` reads and nothing else does. It is of a kernel
-/// that begins with `first`. Copies of the last parts of a tensor may lie where
-/// it was, so where memory comes first (no `shared_strides`), they stay copies.
-static void addSlices(Operation *reader, Operation *first, BlockInfo &info,
+/// that begins with `first` and runs where `last` is. Copies of the last parts
+/// of a tensor may lie where it was, so where memory comes first (no
+/// `shared_strides`), they stay copies.
+static void addSlices(Operation *reader, Operation *first, Operation *last,
+                      BlockInfo &info, SliceUses &uses,
                       const DenseMap<Operation *, unsigned> &clusterOf,
                       SetVector<Operation *> &members) {
+  auto mayRead = [&](tensor::ExtractSliceOp slice) {
+    return isa<BlockArgument>(getViewRoot(slice.getSource()))
+               ? uses.isInUseUntil(slice, last)
+               : uses.isInUseUntil(slice, first) &&
+                     (info.getTarget().getSharedStrides() ||
+                      uses.isInUseBehind(slice, reader));
+  };
   for (Value operand : reader->getOperands()) {
     auto slice = getViewRoot(operand).getDefiningOp<tensor::ExtractSliceOp>();
     if (slice && slice.hasUnitStride() && slice.getType().hasStaticShape() &&
         mayShareKernel(slice, reader, clusterOf) &&
-        isReadBy(slice.getResult(), reader) && isInUse(slice, first) &&
-        (info.getTarget().getSharedStrides() || isInUseBehind(slice, reader)))
+        isReadBy(slice.getResult(), reader) && mayRead(slice))
       members.insert(slice);
   }
 }
@@ -313,11 +262,12 @@ static Cluster makeCluster(const SetVector<Operation *> &members,
 
 Cluster
 remat::readerOfSlices(linalg::GenericOp reader, BlockInfo &info,
+                      SliceUses &uses,
                       const DenseMap<Operation *, unsigned> &clusterOf) {
   SetVector<Operation *> slices;
   if (!clusterOf.contains(reader) && reader.getNumReductionLoops() == 0 &&
       info.isEligible(reader))
-    addSlices(reader, reader, info, clusterOf, slices);
+    addSlices(reader, reader, reader, info, uses, clusterOf, slices);
   return makeCluster(slices, reader, info);
 }
 
@@ -327,11 +277,12 @@ remat::addSlicesOfRows(Cluster &cluster, BlockInfo &info,
   // What makes a factor stands in front of the rows, among the slices.
   Operation *first = *llvm::find_if(
       cluster, [](Operation *op) { return op->hasAttr(blockAttrName); });
+  SliceUses uses(info);
   SetVector<Operation *> slices;
   for (Operation *op : cluster)
     if (auto reader = dyn_cast<linalg::GenericOp>(op);
         reader && reader.getNumReductionLoops() == 0)
-      addSlices(reader, first, info, clusterOf, slices);
+      addSlices(reader, first, cluster.back(), info, uses, clusterOf, slices);
   Cluster sorted(slices.begin(), slices.end());
   llvm::sort(sorted,
              [&](Operation *a, Operation *b) { return info.isBefore(a, b); });
@@ -352,6 +303,7 @@ static bool mayWait(linalg::GenericOp op) {
 }
 
 Cluster remat::makersOfParts(tensor::ConcatOp concat, BlockInfo &info,
+                             SliceUses &uses,
                              const DenseMap<Operation *, unsigned> &clusterOf) {
   SetVector<Operation *> members;
   if (clusterOf.contains(concat) ||
@@ -363,9 +315,9 @@ Cluster remat::makersOfParts(tensor::ConcatOp concat, BlockInfo &info,
         !maker->getResult(0).hasOneUse() ||
         !mayShareKernel(maker, concat, clusterOf))
       continue;
-    addSlices(maker, maker, info, clusterOf, members);
+    addSlices(maker, maker, concat, info, uses, clusterOf, members);
     members.insert(maker);
   }
-  addSlices(concat, concat, info, clusterOf, members);
+  addSlices(concat, concat, concat, info, uses, clusterOf, members);
   return makeCluster(members, concat, info);
 }

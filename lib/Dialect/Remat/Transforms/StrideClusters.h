@@ -8,6 +8,7 @@
 #define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_STRIDECLUSTERS_H
 
 #include "ClusterGrower.h"
+#include "SliceUses.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -65,7 +66,7 @@ addFactors(Cluster &cluster, BlockInfo &info,
 /// An elementwise operation, with the slices that nothing else reads. Their
 /// cluster, or an empty one. No operation is in another of `clusterOf`.
 Cluster
-readerOfSlices(mlir::linalg::GenericOp reader, BlockInfo &info,
+readerOfSlices(mlir::linalg::GenericOp reader, BlockInfo &info, SliceUses &uses,
                const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
 
 /// Lets the slices join `cluster`, of blocks of rows, that one of its
@@ -92,7 +93,7 @@ void addSumTails(mlir::Block &body, BlockInfo &info,
 /// the slices that are such or that these read, where nothing else reads them.
 /// Their cluster, or an empty one.
 Cluster
-makersOfParts(mlir::tensor::ConcatOp concat, BlockInfo &info,
+makersOfParts(mlir::tensor::ConcatOp concat, BlockInfo &info, SliceUses &uses,
               const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
 
 } // namespace remat

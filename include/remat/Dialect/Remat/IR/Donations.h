@@ -28,6 +28,10 @@ std::optional<int64_t> getDonatedResult(mlir::FunctionOpInterface function,
 llvm::SmallVector<mlir::BlockArgument>
 getDonors(mlir::FunctionOpInterface function);
 
+/// What makes the result that takes the buffer of `value` over, if that is an
+/// argument of a function that is donated. Null if it keeps its buffer.
+mlir::Operation *findTaker(mlir::Value value);
+
 /// Reports arguments that are donated to a result that there is not, that has
 /// another type, or that has a buffer already.
 llvm::LogicalResult verifyDonations(mlir::FunctionOpInterface function);
