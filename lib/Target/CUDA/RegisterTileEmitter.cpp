@@ -455,7 +455,9 @@ LogicalResult RegisterTileEmission::emitTiles(const TilePass &pass, Value begin,
     storeNextLines(other);
     if (repeats)
       launch.emitBarrier(loc);
-    scf::YieldOp::create(builder, loc, updated);
+    // A loop without sums has its yield already.
+    if (!updated.empty())
+      scf::YieldOp::create(builder, loc, updated);
     contractArithmetic(*loop.getBody());
   }
   if (!repeats)
