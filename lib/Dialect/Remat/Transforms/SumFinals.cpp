@@ -58,6 +58,23 @@ private:
 
 } // namespace
 
+/// Whether the result of `sum` begins with the loops of rows that are not added
+/// up, in their order, so that its parts have the numbers of the units.
+static bool isInOrderOfUnits(linalg::LinalgOp sum) {
+  auto rows = sum->getAttrOfType<DenseI64ArrayAttr>(rowsAttrName);
+  SmallVector<int64_t> sizes = getLoopSizes(sum), units, leading;
+  SmallVector<utils::IteratorType> kinds = sum.getIteratorTypesArray();
+  for (int64_t loop : rows.asArrayRef())
+    if (kinds[loop] == utils::IteratorType::parallel && sizes[loop] != 1)
+      units.push_back(loop);
+  AffineMap map = sum.getMatchingIndexingMap(sum.getDpsInitOperand(0));
+  for (AffineExpr expr : map.getResults())
+    if (auto dim = dyn_cast<AffineDimExpr>(expr);
+        !dim || sizes[dim.getPosition()] != 1)
+      leading.push_back(dim ? dim.getPosition() : -1);
+  return ArrayRef(leading).take_front(units.size()) == ArrayRef(units);
+}
+
 void FinalsFinder::findSums() {
   for (Operation *op : cluster) {
     auto member = cast<linalg::LinalgOp>(op);
@@ -200,7 +217,8 @@ SmallVector<Operation *> FinalsFinder::run() {
   if (units == 0)
     return {};
   for (Value sum : sums)
-    tryAddFinal(sum);
+    if (isInOrderOfUnits(sum.getDefiningOp<linalg::LinalgOp>()))
+      tryAddFinal(sum);
   for (Operation *op : llvm::to_vector(cluster))
     for (Value result : op->getResults())
       tryAddConcat(result);
