@@ -174,9 +174,13 @@ static bool isReadBehind(Value value, Operation *last) {
 /// reads it there that was done before: if nothing behind `last` reads it.
 static int64_t countExtendedBytes(Value value, Operation *last) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  Operation *taker = findTaker(value);
-  bool isKept =
-      isa<BlockArgument>(value) && (!taker || last->isBeforeInBlock(taker));
+  // An argument is there as long as its buffer is its own; `last` may stand in
+  // a region of the block.
+  bool isKept = isa<BlockArgument>(value);
+  if (Operation *taker = findTaker(value)) {
+    Operation *here = taker->getBlock()->findAncestorOpInBlock(*last);
+    isKept = here && here->isBeforeInBlock(taker);
+  }
   if (isKept || !type || !type.hasStaticShape())
     return 0;
   return isReadBehind(value, last) ? 0 : getBufferBytes(type);

@@ -148,3 +148,39 @@ func.func @terms(%a: tensor<2x64xf32>, %b: tensor<2x32xf32>, %x: tensor<64x32xf3
   } -> tensor<64x32xf32>
   return %s : tensor<64x32xf32>
 }
+
+// -----
+
+// In a loop, of factors that are an argument which gives its buffer away behind it.
+#a = affine_map<(m, n, k) -> (k, m)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+// CHECK-LABEL: func @donated(
+// CHECK: scf.for
+// CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x64xf32>, tensor<8x32xf32>)
+// CHECK-NOT: linalg.contract
+func.func @donated(%a: tensor<2x64xf32> {remat.donated = 1 : i64}, %b: tensor<2x32xf32>, %n: index) -> (tensor<64x32xf32>, tensor<2x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %e = tensor.empty() : tensor<64x32xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%before = %zero) -> tensor<64x32xf32> {
+    %0 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+    %1 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+    %2 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+    %3 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xf32>, tensor<2x32xf32>) outs(%zero : tensor<64x32xf32>) -> tensor<64x32xf32>
+    %s = linalg.generic {indexing_maps = [#id, #id, #id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%before, %0, %1, %2, %3 : tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>, tensor<64x32xf32>) outs(%e : tensor<64x32xf32>) {
+    ^bb0(%p: f32, %x: f32, %y: f32, %z: f32, %u: f32, %o: f32):
+      %q = arith.addf %p, %x : f32
+      %v = arith.addf %q, %y : f32
+      %w = arith.addf %v, %z : f32
+      %t = arith.addf %w, %u : f32
+      linalg.yield %t : f32
+    } -> tensor<64x32xf32>
+    scf.yield %s : tensor<64x32xf32>
+  }
+  %next = math.tanh %a : tensor<2x64xf32>
+  return %r, %next : tensor<64x32xf32>, tensor<2x64xf32>
+}

@@ -1,5 +1,4 @@
-"""Prints a tensor of N rows that N - 1 steps read, one row each: in their order, with --last-first in the reverse one,
-or, with --unused, behind something that does not read the tensor."""
+"""Prints a tensor of N rows that N - 1 steps read, one row each; with --unused, behind something that does not read it."""
 import sys
 
 count = int(sys.argv[1])
@@ -27,7 +26,7 @@ for number in range(count):
 last = "%s0"
 if "--unused" in sys.argv:
     print("%u =", generic([("%y", row)], "%f", "math.sqrt %i0"))
-for number in range(1, count)[::-1 if "--last-first" in sys.argv else 1]:
+for number in range(1, count):
     print(f"%h{number} =", generic([(last, row), (f"%s{number}", row)], "%f", "arith.divf %i0, %i1"))
     last = f"%h{number}"
 print(f"return {last}, {'%u' if '--unused' in sys.argv else '%y'} : {row}, {row}\n}}")

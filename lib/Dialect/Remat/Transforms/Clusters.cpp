@@ -322,6 +322,8 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
     for (auto op : body.getOps<linalg::LinalgOp>())
       add(sumsOfFactor(op, info, clusterOf));
   if (info.getTarget().getStrides()) {
+    // Sums have moved to their contractions.
+    info.renumber();
     SliceUses uses(info);
     for (auto concat : body.getOps<tensor::ConcatOp>())
       add(makersOfParts(concat, info, uses, clusterOf));

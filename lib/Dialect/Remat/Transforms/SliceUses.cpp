@@ -81,8 +81,6 @@ Operation *SliceUses::findLastReader(Value value) const {
 
 bool SliceUses::isInUseBehind(tensor::ExtractSliceOp slice, Operation *reader) {
   Value source = getViewRoot(slice.getSource());
-  if (isa<BlockArgument>(source))
-    return isInUseUntil(slice, reader);
   auto [last, isNew] = lastReaders.try_emplace(source);
   if (isNew)
     last->second = findLastReader(source);

@@ -31,7 +31,7 @@ public:
   bool isInUseUntil(mlir::tensor::ExtractSliceOp slice,
                     mlir::Operation *reader);
 
-  /// Whether what `slice` is a part of is kept for something behind `reader`.
+  /// Whether something behind `reader` reads what `slice` is a part of.
   bool isInUseBehind(mlir::tensor::ExtractSliceOp slice,
                      mlir::Operation *reader);
 
