@@ -8,6 +8,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Views.h"
+#include "remat/Utils/Closure.h"
 #include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
@@ -341,23 +342,29 @@ bool BatchRows::readsRowsOf(linalg::LinalgOp op, unsigned loop) const {
 }
 
 bool BatchRows::isFree(Value value, unsigned dim) const {
-  Operation *op = value.getDefiningOp();
-  if (!op || getDim(value) || totals.contains(value) ||
-      cast<RankedTensorType>(value.getType()).getDimSize(dim) % parts != 0)
-    return false;
-  if (isa<tensor::EmptyOp, tensor::SplatOp>(op))
+  using Rows = std::pair<Value, unsigned>;
+  return holdsForClosure(Rows(value, dim), [&](Rows rows,
+                                               SmallVectorImpl<Rows> &next) {
+    auto [made, dim] = rows;
+    Operation *op = made.getDefiningOp();
+    if (!op || getDim(made) || totals.contains(made) ||
+        cast<RankedTensorType>(made.getType()).getDimSize(dim) % parts != 0)
+      return false;
+    if (isa<tensor::EmptyOp, tensor::SplatOp>(op))
+      return true;
+    DenseElementsAttr elements;
+    if (matchPattern(made, m_Constant(&elements)))
+      return hasEqualParts(elements, dim, parts);
+    std::optional<RowDims> related = relateRows(
+        op, {/*isResult=*/true, cast<OpResult>(made).getResultNumber(), dim});
+    if (!related || related->isReduced)
+      return false;
+    for (auto [operand, place] :
+         llvm::zip(op->getOperands(), related->operands))
+      if (place)
+        next.push_back({operand, *place});
     return true;
-  DenseElementsAttr elements;
-  if (matchPattern(value, m_Constant(&elements)))
-    return hasEqualParts(elements, dim, parts);
-  std::optional<RowDims> related = relateRows(
-      op, {/*isResult=*/true, cast<OpResult>(value).getResultNumber(), dim});
-  return related && !related->isReduced &&
-         llvm::all_of(llvm::zip(op->getOperands(), related->operands),
-                      [&](auto pair) {
-                        auto [operand, place] = pair;
-                        return !place || isFree(operand, *place);
-                      });
+  });
 }
 
 /// What is related to rows that the body of `op` reads, and no operand has. The

@@ -17,6 +17,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Closure.h"
 #include "remat/Utils/CollectOps.h"
 #include "remat/Utils/Structured.h"
 
@@ -38,22 +39,23 @@ static bool isPlainElementwise(linalg::GenericOp op) {
 
 /// Whether a value of the body is the same for all indices of `dim`.
 static bool isCommon(linalg::GenericOp op, Value value, unsigned dim) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (argument.getOwner() != op.getBody())
+  return holdsForClosure(value, [&](Value made, SmallVectorImpl<Value> &next) {
+    if (auto argument = dyn_cast<BlockArgument>(made)) {
+      if (argument.getOwner() != op.getBody())
+        return true;
+      return argument.getArgNumber() < op.getNumDpsInputs() &&
+             !op.getMatchingIndexingMap(
+                    op.getDpsInputOperand(argument.getArgNumber()))
+                  .isFunctionOfDim(dim);
+    }
+    Operation *maker = made.getDefiningOp();
+    if (maker->getBlock() != op.getBody())
       return true;
-    return argument.getArgNumber() < op.getNumDpsInputs() &&
-           !op.getMatchingIndexingMap(
-                  op.getDpsInputOperand(argument.getArgNumber()))
-                .isFunctionOfDim(dim);
-  }
-  Operation *maker = value.getDefiningOp();
-  if (maker->getBlock() != op.getBody())
-    return true;
-  if (auto index = dyn_cast<linalg::IndexOp>(maker))
-    return index.getDim() != dim;
-  return maker->getNumRegions() == 0 && isPure(maker) &&
-         llvm::all_of(maker->getOperands(),
-                      [&](Value from) { return isCommon(op, from, dim); });
+    if (auto index = dyn_cast<linalg::IndexOp>(maker))
+      return index.getDim() != dim;
+    llvm::append_range(next, maker->getOperands());
+    return maker->getNumRegions() == 0 && isPure(maker);
+  });
 }
 
 /// Whether a value of the body is zero everywhere.

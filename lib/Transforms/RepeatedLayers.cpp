@@ -16,6 +16,7 @@
 #include "remat/Dialect/Remat/IR/BufferTypes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
+#include "remat/Utils/Closure.h"
 #include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -41,15 +42,20 @@ SmallVector<OpOperand *> remat::collectReads(Operation *op) {
 }
 
 bool remat::isRemade(Operation *op) {
-  if (op->hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(op))
+  using Next = SmallVectorImpl<Operation *>;
+  return holdsForClosure(op, [](Operation *made, Next &next) {
+    // What is no result is given.
+    if (!made)
+      return false;
+    if (made->hasTrait<OpTrait::ConstantLike>() || isa<tensor::EmptyOp>(made))
+      return true;
+    bool isNumber =
+        llvm::none_of(made->getResultTypes(), llvm::IsaPred<TensorType>);
+    if (!isa<linalg::FillOp>(made) && !(isNumber && isMemoryEffectFree(made)))
+      return false;
+    for (OpOperand *read : collectReads(made))
+      next.push_back(read->get().getDefiningOp());
     return true;
-  bool isNumber =
-      llvm::none_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
-  if (!isa<linalg::FillOp>(op) && !(isNumber && isMemoryEffectFree(op)))
-    return false;
-  return llvm::all_of(collectReads(op), [](OpOperand *read) {
-    Operation *maker = read->get().getDefiningOp();
-    return maker && isRemade(maker);
   });
 }
 
@@ -72,16 +78,22 @@ static bool areEqualRemade(Value a, Value b) {
   if (a == b)
     return true;
   Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
-  if (!left || !right || !isRemade(left) || !isRemade(right) ||
-      cast<OpResult>(a).getResultNumber() !=
-          cast<OpResult>(b).getResultNumber() ||
-      !areAlike(left, right))
+  if (!left || !right || !isRemade(left) || !isRemade(right))
     return false;
-  return llvm::all_of(llvm::zip_equal(collectReads(left), collectReads(right)),
-                      [](auto pair) {
-                        return areEqualRemade(std::get<0>(pair)->get(),
-                                              std::get<1>(pair)->get());
-                      });
+  using Pair = std::pair<Value, Value>;
+  return holdsForClosure(Pair(a, b), [](Pair pair,
+                                        SmallVectorImpl<Pair> &next) {
+    if (pair.first == pair.second)
+      return true;
+    auto left = cast<OpResult>(pair.first), right = cast<OpResult>(pair.second);
+    if (left.getResultNumber() != right.getResultNumber() ||
+        !areAlike(left.getOwner(), right.getOwner()))
+      return false;
+    for (auto [one, other] : llvm::zip_equal(collectReads(left.getOwner()),
+                                             collectReads(right.getOwner())))
+      next.push_back({one->get(), other->get()});
+    return true;
+  });
 }
 
 /// Whether `op` asks for something of values of this step, of which a loop's

@@ -140,6 +140,107 @@ func.func @counted(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// Behind such a loop, the counter is the first value that is not less than the
+// bound: 0, 3, 6, 9 here, and where it begins if no iteration runs.
+
+// CHECK-LABEL: func.func @end(
+// CHECK:         scf.for
+// CHECK:         scf.for
+// CHECK:         return %{{.*}}, %c9{{[_0-9]*}}, %c10{{[_0-9]*}} :
+func.func @end(%x: tensor<4xf32>) -> (tensor<4xf32>, index, index) {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %c7 = arith.constant 7 : index
+  %c10 = arith.constant 10 : index
+  %r:2 = scf.while (%i = %c0, %a = %x) : (index, tensor<4xf32>) -> (index, tensor<4xf32>) {
+    %more = arith.cmpi slt, %i, %c7 : index
+    scf.condition(%more) %i, %a : index, tensor<4xf32>
+  } do {
+  ^bb0(%i: index, %a: tensor<4xf32>):
+    %n = arith.addi %i, %c3 : index
+    %b = math.tanh %a : tensor<4xf32>
+    scf.yield %n, %b : index, tensor<4xf32>
+  }
+  %s:2 = scf.while (%i = %c10, %a = %r#1) : (index, tensor<4xf32>) -> (index, tensor<4xf32>) {
+    %more = arith.cmpi sgt, %c7, %i : index
+    scf.condition(%more) %i, %a : index, tensor<4xf32>
+  } do {
+  ^bb0(%i: index, %a: tensor<4xf32>):
+    %n = arith.addi %i, %c3 : index
+    %b = math.tanh %a : tensor<4xf32>
+    scf.yield %n, %b : index, tensor<4xf32>
+  }
+  return %s#1, %r#0, %s#0 : tensor<4xf32>, index, index
+}
+
+// -----
+
+// A step that is known at run time only may be none at all.
+
+// CHECK-LABEL: func.func @step(
+// CHECK:         remat.loop @step_loop while
+func.func @step(%x: tensor<4xf32>, %by: tensor<index>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %s = tensor.extract %by[] : tensor<index>
+  %r:2 = scf.while (%i = %c0, %a = %x) : (index, tensor<4xf32>) -> (index, tensor<4xf32>) {
+    %more = arith.cmpi slt, %i, %c4 : index
+    scf.condition(%more) %i, %a : index, tensor<4xf32>
+  } do {
+  ^bb0(%i: index, %a: tensor<4xf32>):
+    %n = arith.addi %i, %s : index
+    %b = math.tanh %a : tensor<4xf32>
+    scf.yield %n, %b : index, tensor<4xf32>
+  }
+  return %r#1 : tensor<4xf32>
+}
+
+// -----
+
+// The most that a loop runs is that of what upstream's patterns make of it: with
+// its values in another order, and with the body where the condition was.
+
+// CHECK-LABEL: func.func @reordered(
+// CHECK:         remat.loop @reordered_loop count 9 while
+func.func @reordered(%x: f32, %y: tensor<f32>) -> (tensor<f32>, f32) {
+  %half = arith.constant 0.5 : f32
+  %r:2 = scf.while (%i = %x, %a = %y) : (f32, tensor<f32>) -> (tensor<f32>, f32) {
+    %more = arith.cmpf ogt, %i, %half : f32
+    scf.condition(%more) %a, %i : tensor<f32>, f32
+  } do {
+  ^bb0(%a: tensor<f32>, %i: f32):
+    %b = math.sin %a : tensor<f32>
+    %n = arith.mulf %i, %half : f32
+    scf.yield %n, %b : f32, tensor<f32>
+  } attributes {remat.max_trip_count = 9 : i64}
+  return %r#0, %r#1 : tensor<f32>, f32
+}
+
+// -----
+
+// CHECK-LABEL: func.func @moved(
+// CHECK:         remat.loop @moved_loop count 9 while
+func.func @moved(%x: f32, %y: tensor<f32>) -> tensor<f32> {
+  %half = arith.constant 0.5 : f32
+  %r:2 = scf.while (%i = %x, %a = %y) : (f32, tensor<f32>) -> (f32, tensor<f32>) {
+    %n = arith.mulf %i, %half : f32
+    %more = arith.cmpf ogt, %n, %half : f32
+    %t = scf.if %more -> tensor<f32> {
+      %b = math.sin %a : tensor<f32>
+      scf.yield %b : tensor<f32>
+    } else {
+      scf.yield %a : tensor<f32>
+    }
+    scf.condition(%more) %n, %t : f32, tensor<f32>
+  } do {
+  ^bb0(%i: f32, %a: tensor<f32>):
+    scf.yield %i, %a : f32, tensor<f32>
+  } attributes {remat.max_trip_count = 9 : i64}
+  return %r#1 : tensor<f32>
+}
+
+// -----
+
 // What is known when the loop around is unrolled is not known at run time only.
 
 // CHECK-LABEL: func.func @triangle(

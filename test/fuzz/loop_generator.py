@@ -415,6 +415,11 @@ class LoopGenerator:
         self.scopes.pop()
         results = [(f"{number}_{index}", shape) for index, (_, shape, _, _) in enumerate(carried)]
         types = ", ".join(self.type_of(shape) for _, shape in results)
+        # How a loop that ends by a condition counts: until it has its bound, or while it is less than what is up to a
+        # step less. What the counter is then may be read.
+        under = self.random.choice([None, self.random.randrange(step)])
+        floats = [name for name, shape in results if shape[1] in FLOATS]
+        counted = floats[0] if count and count[2] and floats and self.chance(0.5) else None
 
         def close(lines, functions):
             inits = ", ".join(f"%{name} = %{init[0]}" for name, _, init, _ in carried)
@@ -429,11 +434,18 @@ class LoopGenerator:
                        f"%{number}d = arith.muli %{number}t, %{number}s : index",
                        f"%{number}h = arith.addi %{number}l, %{number}d : index"]
                 most = f" {{remat.max_trip_count = {trips} : i64}}"
-            renamed = [f"%{name} = tensor.cast %{number}#{index} : {self.type_of(shape)} to {self.type_of(shape)}"
-                       for index, (name, shape) in enumerate(results)]
-            if count and count[2] and not self.program.fixed:
-                return self.close_while(number, counter, bounds, end, carried, names, lines, results, most)
-            return [*(f"%{number}{letter} = arith.constant {value} : index" for letter, value in bounds), *end,
+            constants = [f"%{number}{letter} = arith.constant {value} : index" for letter, value in bounds]
+            by_condition = count and count[2] and not self.program.fixed
+            first = 1 if by_condition else 0
+            renamed = [f"%{name}{'w' if name == counted else ''} = tensor.cast %{number}#{first + index} : "
+                       f"{self.type_of(shape)} to {self.type_of(shape)}" for index, (name, shape) in enumerate(results)]
+            if counted:
+                last = f"%{number}#0" if by_condition else f"%{number}h"
+                renamed += self.add_end(last, counted, dict(results)[counted])
+            if by_condition:
+                return self.close_while(number, counter, constants + end, carried, names, lines, results, renamed, most,
+                                        under)
+            return [*constants, *end,
                     f"%{number}:{len(results)} = scf.for %{counter} = %{number}l to %{number}h step %{number}s "
                     f"iter_args({inits}) -> ({types}) {{", *lines, f"  scf.yield {names} : {types}",
                     "}" + most, *renamed]
@@ -441,18 +453,29 @@ class LoopGenerator:
         uses = {init[0] for _, _, init, _ in carried} | {value[0] for value in yielded} | {*(count or ())[:1]}
         self.enclose(results, uses, body, close)
 
-    def close_while(self, number, counter, bounds, end, carried, names, lines, results, most):
+    def add_end(self, end, name, shape):
+        """The lines that add what a counter is at the end of its loop to a result."""
+        type, element = self.type_of(shape), shape[1]
+        return [f"%{name}i = arith.index_cast {end} : index to i64",
+                f"%{name}f = arith.sitofp %{name}i : i64 to {element}",
+                f"%{name}s = tensor.splat %{name}f : {type}" if shape[0] else
+                f"%{name}s = tensor.from_elements %{name}f : {type}",
+                f"%{name} = arith.addf %{name}w, %{name}s : {type}"]
+
+    def close_while(self, number, counter, constants, carried, names, lines, results, renamed, most, under):
         """The lines of a loop that ends by a condition, which only this loop sees as a count."""
         types = ", ".join(["index"] + [self.type_of(shape) for _, shape in results])
         inits = ", ".join([f"%{counter}b = %{number}l"] + [f"%{name}b = %{init[0]}" for name, _, init, _ in carried])
         before = ", ".join([f"%{counter}b"] + [f"%{name}b" for name, _, _, _ in carried])
         arguments = ", ".join([f"%{counter}: index"] + [
             f"%{name}: {self.type_of(shape)}" for name, shape, _, _ in carried])
-        renamed = [f"%{name} = tensor.cast %{number}#{index + 1} : {self.type_of(shape)} to {self.type_of(shape)}"
-                   for index, (name, shape) in enumerate(results)]
-        return [*(f"%{number}{letter} = arith.constant {value} : index" for letter, value in bounds), *end,
-                f"%{number}:{len(results) + 1} = scf.while ({inits}) : ({types}) -> ({types}) {{",
-                f"  %{number}c = arith.cmpi ne, %{counter}b, %{number}h : index",
+        condition = f"ne, %{counter}b, %{number}h"
+        if under is not None:
+            constants = [*constants, f"%{number}v = arith.constant {under} : index",
+                         f"%{number}u = arith.subi %{number}h, %{number}v : index"]
+            condition = f"slt, %{counter}b, %{number}u"
+        return [*constants, f"%{number}:{len(results) + 1} = scf.while ({inits}) : ({types}) -> ({types}) {{",
+                f"  %{number}c = arith.cmpi {condition} : index",
                 f"  scf.condition(%{number}c) {before} : {types}", "} do {", f"^bb0({arguments}):", *lines,
                 f"  %{number}q = arith.addi %{counter}, %{number}s : index",
                 f"  scf.yield {', '.join(['%' + number + 'q', names])} : {types}", "} attributes" + most, *renamed]

@@ -24,6 +24,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Unrolling.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
+#include "remat/Utils/Closure.h"
 #include "remat/Utils/Saturating.h"
 
 namespace remat {
@@ -221,6 +222,21 @@ std::optional<LoopBounds> LoopChoice::choose(scf::ForOp loop) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// Hands on the most that a loop may run, where upstream makes another loop of
+/// it.
+struct MaxTripCountKeeper : public RewriterBase::Listener {
+  using Listener::notifyOperationReplaced;
+
+  void notifyOperationReplaced(Operation *op, ValueRange values) override {
+    Attribute most = op->getAttr(RematDialect::maxTripCountAttrName);
+    if (!most || !isa<scf::WhileOp>(op))
+      return;
+    for (Value value : values)
+      if (auto loop = value.getDefiningOp<scf::WhileOp>())
+        loop->setAttr(RematDialect::maxTripCountAttrName, most);
+  }
+};
+
 struct KeepLoops : public remat::impl::KeepLoopsPassBase<KeepLoops> {
   using KeepLoopsPassBase::KeepLoopsPassBase;
 
@@ -245,15 +261,61 @@ struct KeepLoops : public remat::impl::KeepLoopsPassBase<KeepLoops> {
       // What nothing reads must not decide what the parts of a loop are.
       IRRewriter rewriter(&getContext());
       (void)runRegionDCE(rewriter, functions[i]->getRegions());
-      for (auto [loop, bounds] : findLoops(functions[i], choice)) {
-        if (func::FuncOp body = outline(loop, bounds, symbols))
+      bool hasConditions = false;
+      func::FuncOp function = functions[i];
+      for (auto [loop, bounds] : findLoops(function, choice)) {
+        bool isConditional = isa<scf::WhileOp>(loop);
+        if (func::FuncOp body = outline(loop, bounds, symbols)) {
           functions.push_back(body);
+          hasConditions |= isConditional;
+        }
         ++numKept;
       }
+      // A condition may have loops, and stands in front of its loop now.
+      if (hasConditions)
+        functions.push_back(function);
     }
+    if (failed(checkDerivatives(symbols)))
+      signalPassFailure();
   }
 
 private:
+  /// Refuses a derivative in a branch that may not be taken of a function with
+  /// loops that must not run there: it is written out when there are no
+  /// branches any more.
+  LogicalResult checkDerivatives(SymbolTable &symbols) {
+    WalkResult walk = getOperation().walk([&](Operation *op) {
+      auto choice = op->getParentOfType<scf::IfOp>();
+      if (!isa<VJPOp, JVPOp>(op) || !choice ||
+          matchPattern(choice.getCondition(), m_Constant()) ||
+          !reachesRunTimeLoop(op, symbols))
+        return WalkResult::advance();
+      op->emitOpError("is in a branch, and its function has a loop that runs "
+                      "as often as is known at run time only: expected a loop "
+                      "of constant bounds, or the derivative in front of the "
+                      "branch");
+      return WalkResult::interrupt();
+    });
+    return failure(walk.wasInterrupted());
+  }
+
+  /// Whether a function that `op` names has such a loop, or one that it names.
+  static bool reachesRunTimeLoop(Operation *op, SymbolTable &symbols) {
+    bool isFree = holdsForClosure(
+        op, [&](Operation *user, SmallVectorImpl<Operation *> &next) {
+          if (isa<func::FuncOp>(user) && hasRunTimeLoop(user))
+            return false;
+          user->walk([&](Operation *inner) {
+            for (NamedAttribute attribute : inner->getAttrs())
+              if (auto name = dyn_cast<FlatSymbolRefAttr>(attribute.getValue()))
+                if (auto callee = symbols.lookup<func::FuncOp>(name.getValue()))
+                  next.push_back(callee);
+          });
+          return true;
+        });
+    return !isFree;
+  }
+
   func::FuncOp outline(Operation *loop, LoopBounds bounds,
                        SymbolTable &symbols) {
     if (auto conditional = dyn_cast<scf::WhileOp>(loop))
@@ -277,19 +339,88 @@ private:
       return;
     RewritePatternSet patterns(function.getContext());
     scf::WhileOp::getCanonicalizationPatterns(patterns, function.getContext());
-    (void)applyOpPatternsGreedily(loops, std::move(patterns),
-                                  GreedyRewriteConfig().setStrictness(
-                                      GreedyRewriteStrictness::ExistingOps));
+    MaxTripCountKeeper keeper;
+    (void)applyOpPatternsGreedily(
+        loops, std::move(patterns),
+        GreedyRewriteConfig()
+            .setStrictness(GreedyRewriteStrictness::ExistingOps)
+            .setListener(&keeper));
     collect();
     IRRewriter rewriter(function.getContext());
-    for (Operation *op : loops) {
-      rewriter.setInsertionPoint(op);
-      Attribute most = op->getAttr(RematDialect::maxTripCountAttrName);
-      FailureOr<scf::ForOp> counted =
-          scf::upliftWhileToForLoop(rewriter, cast<scf::WhileOp>(op));
-      if (succeeded(counted) && most)
-        (*counted)->setAttr(RematDialect::maxTripCountAttrName, most);
-    }
+    for (Operation *op : loops)
+      makeCounted(cast<scf::WhileOp>(op), rewriter);
+  }
+
+  /// Makes a loop that counts of `loop` if it does so by a condition.
+  static void makeCounted(scf::WhileOp loop, IRRewriter &rewriter) {
+    std::optional<unsigned> counter = findCounter(loop);
+    if (!counter)
+      return;
+    // Upstream replaces the counter by what it is in the last iteration. It is
+    // the first value that fails the condition.
+    SmallVector<OpOperand *> uses =
+        llvm::to_vector(llvm::map_range(loop.getResult(*counter).getUses(),
+                                        [](OpOperand &use) { return &use; }));
+    Attribute most = loop->getAttr(RematDialect::maxTripCountAttrName);
+    rewriter.setInsertionPoint(loop);
+    FailureOr<scf::ForOp> counted = scf::upliftWhileToForLoop(rewriter, loop);
+    if (failed(counted))
+      return;
+    if (most)
+      (*counted)->setAttr(RematDialect::maxTripCountAttrName, most);
+    if (uses.empty())
+      return;
+    rewriter.setInsertionPointAfter(*counted);
+    Value end = makeEnd(*counted, rewriter);
+    Type type = uses.front()->get().getType();
+    if (end.getType() != type)
+      end = arith::IndexCastOp::create(rewriter, counted->getLoc(), type, end);
+    for (OpOperand *use : uses)
+      rewriter.modifyOpInPlace(use->getOwner(), [&] { use->set(end); });
+  }
+
+  /// The number of the value by which `loop` counts up, by a constant, while it
+  /// is less than a bound.
+  static std::optional<unsigned> findCounter(scf::WhileOp loop) {
+    auto compare =
+        loop.getConditionOp().getCondition().getDefiningOp<arith::CmpIOp>();
+    if (!compare)
+      return std::nullopt;
+    Value less = compare.getPredicate() == arith::CmpIPredicate::sgt
+                     ? compare.getRhs()
+                     : compare.getLhs();
+    auto counter = dyn_cast<BlockArgument>(less);
+    if (!counter || counter.getOwner() != loop.getBeforeBody())
+      return std::nullopt;
+    unsigned number = counter.getArgNumber();
+    auto next =
+        loop.getYieldOp().getResults()[number].getDefiningOp<arith::AddIOp>();
+    APInt step;
+    if (!next || (!matchPattern(next.getLhs(), m_ConstantInt(&step)) &&
+                  !matchPattern(next.getRhs(), m_ConstantInt(&step))))
+      return std::nullopt;
+    if (!step.isStrictlyPositive())
+      return std::nullopt;
+    return number;
+  }
+
+  /// The first value of the counter of `loop` that is not less than its bound.
+  static Value makeEnd(scf::ForOp loop, IRRewriter &rewriter) {
+    Location loc = loop.getLoc();
+    Value lower = loop.getLowerBound(), upper = loop.getUpperBound(),
+          step = loop.getStep();
+    Value one = arith::ConstantOp::create(
+        rewriter, loc, rewriter.getIntegerAttr(lower.getType(), 1));
+    // What is left of the distance fits the type if it is read without a sign.
+    Value rest = rewriter.createOrFold<arith::SubIOp>(loc, upper, lower);
+    rest = rewriter.createOrFold<arith::SubIOp>(loc, rest, one);
+    Value trips = rewriter.createOrFold<arith::DivUIOp>(loc, rest, step);
+    trips = rewriter.createOrFold<arith::AddIOp>(loc, trips, one);
+    Value length = rewriter.createOrFold<arith::MulIOp>(loc, trips, step);
+    Value end = rewriter.createOrFold<arith::AddIOp>(loc, lower, length);
+    Value runs = rewriter.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::slt, lower, upper);
+    return rewriter.createOrFold<arith::SelectOp>(loc, runs, end, lower);
   }
 
   /// Whether there are loops in `loop` that run as often as is known at run

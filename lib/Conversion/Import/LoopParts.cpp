@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "remat/Utils/Closure.h"
 
 using namespace mlir;
 using namespace remat;
@@ -21,17 +22,19 @@ using import::LoopParts;
 using import::Order;
 
 bool import::isMadeOfConstants(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  if (op->hasTrait<OpTrait::ConstantLike>())
-    return true;
-  auto tensor = dyn_cast<RankedTensorType>(value.getType());
-  bool isCheap = isa<tensor::EmptyOp, linalg::FillOp, tensor::SplatOp>(op) ||
-                 (op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-                  !isa<ShapedType>(value.getType()));
-  return isCheap && (!tensor || tensor.hasStaticShape()) &&
-         llvm::all_of(op->getOperands(), isMadeOfConstants);
+  return holdsForClosure(value, [](Value made, SmallVectorImpl<Value> &next) {
+    Operation *op = made.getDefiningOp();
+    if (!op)
+      return false;
+    if (op->hasTrait<OpTrait::ConstantLike>())
+      return true;
+    llvm::append_range(next, op->getOperands());
+    auto tensor = dyn_cast<RankedTensorType>(made.getType());
+    bool isCheap = isa<tensor::EmptyOp, linalg::FillOp, tensor::SplatOp>(op) ||
+                   (op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+                    !isa<ShapedType>(made.getType()));
+    return isCheap && (!tensor || tensor.hasStaticShape());
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -109,8 +109,7 @@ LogicalResult Expander::copy(Operation *op, IRMapping &mapping) {
   for (Value value : used)
     outside.map(value, mapping.lookupOrDefault(value));
   Operation *clone = builder.clone(*op, outside);
-  if (auto loop = dyn_cast<LoopOp>(clone))
-    gateCount(loop);
+  clone->walk([&](LoopOp loop) { gateCount(loop); });
   SmallVector<Value> results = llvm::to_vector_of<Value>(clone->getResults());
   SmallVector<Value> folded;
   if (succeeded(builder.tryFold(clone, folded)) && !folded.empty()) {

@@ -16,6 +16,7 @@
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Closure.h"
 #include "remat/Utils/CollectOps.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -89,14 +90,17 @@ static bool isCounter(Value value, scf::ForOp loop) {
 /// Whether `value` is computed in the loop by operations on scalars, from
 /// nothing that the loop carries.
 static bool isIndex(Value value, scf::ForOp loop) {
-  if (value == loop.getInductionVar() ||
-      !loop.getRegion().isAncestor(value.getParentRegion()))
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-         !isa<ShapedType>(value.getType()) &&
-         llvm::all_of(op->getOperands(),
-                      [&](Value operand) { return isIndex(operand, loop); });
+  return holdsForClosure(value, [&](Value made, SmallVectorImpl<Value> &next) {
+    if (made == loop.getInductionVar() ||
+        !loop.getRegion().isAncestor(made.getParentRegion()))
+      return true;
+    Operation *op = made.getDefiningOp();
+    if (!op)
+      return false;
+    llvm::append_range(next, op->getOperands());
+    return op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+           !isa<ShapedType>(made.getType());
+  });
 }
 
 /// Matches a slice of a tensor from outside of which the loop's counter is one
