@@ -167,6 +167,24 @@ class OperationTest(unittest.TestCase):
         with self.assertRaisesRegex(remat.RunError, "a mask holds at another number of places than the 2 of the val"):
             run(self.x(), rows, self.x(2, 6))
 
+    def test_places_in_front_of_the_first(self):
+        """Some operations count such places from the end, and others refuse them, as PyTorch does."""
+        i = torch.tensor([0, -1, 2])
+        for run in (lambda x: x[i], lambda x: x.take(i), lambda x: x.take_along_dim(i[:, None], 1),
+                    lambda x: x.index_fill(0, i, 2.0), lambda x: x.index_put((i,), x[0]), lambda x: x.put(i, x[0])):
+            self.check(lambda m, x, run=run: run(m.w[:3, :3]) * x.sum(), self.x())
+        for run in (lambda x: F.cross_entropy(x, i), lambda x: F.nll_loss(x, i), lambda x: F.multi_margin_loss(x, i),
+                    lambda x: F.cross_entropy(x, i, label_smoothing=0.1), lambda x: x.gather(1, i[:, None]),
+                    lambda x: x.index_select(0, i), lambda x: F.embedding(i, x), lambda x: F.embedding_bag(i[None], x),
+                    lambda x: F.embedding_bag(i[None], x, mode="max"), lambda x: x.scatter(1, i[:, None], x),
+                    lambda x: x.scatter_add(1, i[:, None], x), lambda x: x.index_add(0, i, x),
+                    lambda x: x.index_copy(0, i, x), lambda x: x.scatter_reduce(0, i[None].expand(1, 3), x, "amax"),
+                    lambda x: x.scatter_reduce(0, i[None].expand(1, 3), x, "prod")):
+            torch._dynamo.reset()
+            compiled = torch.compile(lambda x, run=run: run(x).sum(), backend="remat", dynamic=False)
+            with self.assertRaisesRegex(remat.RunError, "-1 is out of bounds"):
+                compiled(self.x(3, 3))
+
     def test_tensors_of_infinities(self):
         for dtype in (torch.float32, torch.bfloat16, torch.complex64, torch.bool):
             self.check(lambda m, x, t=dtype: (torch.full((6,), -math.inf, dtype=t).abs() if t.is_complex else

@@ -65,12 +65,13 @@ NeededParts::NeededParts(const LoopPair &pair, ArrayRef<unsigned> kept)
     Value copied = findCopied(value);
     return copied ? copied : value;
   };
+  DenseSet<unsigned> isKept(kept.begin(), kept.end());
   for (unsigned number = numCarried; number < forward.getNumResults();
        ++number) {
     bool isOnce = isMadeOnce(pair.forward->getResult(number));
     if (isOnce)
       madeOnce.insert(getMade(number));
-    if (isOnce || llvm::is_contained(kept, number))
+    if (isOnce || isKept.contains(number))
       keptOf.insert({getMade(number), number});
   }
   BitVector read(body.getNumArguments()), carried(body.getNumArguments());

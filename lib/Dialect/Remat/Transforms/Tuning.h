@@ -59,6 +59,8 @@ struct LoopTuning {
   /// Each choice of stacks has at least a fifth less than the one before: each
   /// is a graph to plan.
   static constexpr int64_t leastThinning = 5;
+  /// Stacks that are all rated anew whenever one of them is dropped.
+  static constexpr size_t mostRatedStacks = 32;
   /// Choices one after the other that make the smallest arena no smaller, until
   /// no more are planned.
   static constexpr unsigned mostWithoutGain = 3;

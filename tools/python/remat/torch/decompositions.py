@@ -174,6 +174,17 @@ def _put(x, index, source, accumulate=False):
     return x.reshape(-1).index_put(places, source.reshape(-1), accumulate).view(x.shape)
 
 
+def _index_fill(x, dim, index, value):
+    """Places may count from the end here, which those of a copy may not."""
+    if x.dim() == 0:
+        return _index_fill(x.reshape(1), 0, index, value).reshape(())
+    index = index.reshape(-1)
+    places = torch.where(index < 0, index + x.shape[dim], index)
+    shape = [index.numel() if i == dim % x.dim() else extent for i, extent in enumerate(x.shape)]
+    source = value.to(x.dtype).expand(shape) if isinstance(value, torch.Tensor) else x.new_full(shape, value)
+    return x.index_copy(dim, places, source)
+
+
 def _index_reduce(x, dim, index, source, reduce, *, include_self=True):
     """A scatter whose places along `dim` are the same for all lines."""
     if source.dim() == 0:
@@ -260,7 +271,7 @@ def _largest_of_bags(weight, indices, bag, count, padding_idx):
     if indices.shape[0] == 0:
         empty = weight.new_zeros(count, features)
         return empty, bag, size, empty.long()
-    rows = torch.where(counted.unsqueeze(1), weight[indices], float("-inf"))
+    rows = torch.where(counted.unsqueeze(1), weight.index_select(0, indices), float("-inf"))
     to = bag.unsqueeze(1).expand(rows.shape)
     largest = weight.new_full((count, features), float("-inf")).scatter_reduce(0, to, rows, "amax")
     is_hit = counted.unsqueeze(1) & ((rows == largest[bag]) | rows.isnan())
@@ -280,7 +291,7 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
         return _largest_of_bags(weight, indices, bag, count, padding_idx)
     counted = (indices != padding_idx).to(weight.dtype)
     factor = counted if per_sample_weights is None else counted * per_sample_weights
-    rows = weight[indices] * factor.unsqueeze(1)
+    rows = weight.index_select(0, indices) * factor.unsqueeze(1)
     sums = weight.new_zeros(count, weight.shape[1]).index_add(0, bag, rows)
     size = torch.zeros(count, dtype=torch.int64, device=indices.device)
     size = size.index_add(0, bag, (indices != padding_idx).long())
@@ -315,7 +326,7 @@ def _embedding_bag_backward(grad, indices, offsets, bag, size, most, num_weights
 
 
 def _embedding_bag_weights_backward(grad, weight, indices, offsets, bag, mode, padding_idx=-1):
-    products = (grad[bag.long()] * weight[indices.long()]).sum(1)
+    products = (grad[bag.long()] * weight.index_select(0, indices.long())).sum(1)
     return torch.where(indices != padding_idx, products, 0)
 
 
@@ -453,6 +464,7 @@ def _fractional_max_pool3d_backward(grad, x, kernel_size, output_size, places):
 def more_decompositions():
     aten = torch.ops.aten
     return {aten.repeat_interleave.Tensor: _repeat_interleave, aten.put.default: _put,
+            aten.index_fill.int_Scalar: _index_fill, aten.index_fill.int_Tensor: _index_fill,
             aten.randperm.default: _randperm, torch.ops.prims.normal.default: _normal,
             aten.rrelu_with_noise_functional.default: _rrelu,
             aten._pdist_forward.default: _pdist, aten._pdist_backward.default: _pdist_backward,

@@ -181,7 +181,7 @@ def _with_dimensions(l, value):
 def _gather_body(l, value, dim, element):
     def body(b, index):
         places = [b.index(i) for i in range(value.rank)]
-        places[dim] = to_place(b, index, element, value.shape[dim])
+        places[dim] = b.to_index(index, element)
         return b.extract(value, places)
 
     return body
@@ -238,7 +238,7 @@ def _scatter_inputs(l, value, dim, index, source, dtype):
 
     def places(b, points, names):
         out = list(points)
-        out[dim] = to_place(b, names[0], index_value.element, value.shape[dim])
+        out[dim] = b.to_index(names[0], index_value.element)
         return out
 
     loops = identity(len(sizes))
@@ -270,17 +270,21 @@ def _scatter(l, node, a, dim, index, source, reduce=None):
     value = _with_dimensions(l, l.value(a))
     inputs, sizes, places = _scatter_inputs(l, value, dim, index, source, dtype)
     if sizes[dim] == 1 and all(s == e for i, (s, e) in enumerate(zip(sizes, shape)) if i != dim):
-        return l.function.reshape(_scatter_one(l, value, dim, inputs), shape)
+        return l.function.reshape(_scatter_one(l, node, value, dim, inputs), shape)
     return l.function.reshape(_put(l, value, inputs, sizes, places), shape)
 
 
-def _scatter_one(l, value, dim, inputs):
-    """One update along the dimension: each element compares its place."""
+def _scatter_one(l, node, value, dim, inputs):
+    """One update along the dimension: each element compares its place. That the labels of a loss are in bounds, the
+    loss has found out, and its gradient is a simple kernel."""
     (index, _), (update, _) = inputs
+    is_of_loss = "nll_loss" in str(node.meta.get("original_aten"))
     where = ["0" if i == dim and value.shape[dim] != 1 else "d%d" % i for i in range(value.rank)]
 
     def body(b, x, i, u):
-        place = to_place(b, i, index.element, value.shape[dim])
+        place = b.to_index(i, index.element)
+        if not is_of_loss:
+            place = b.op("remat.check_index %s, %s : index" % (place, b.constant(value.shape[dim], "index")))
         hit = b.op("arith.cmpi eq, %s, %s : index" % (place, b.index(dim)))
         return b.select(hit, u, x, value.element)
 
@@ -377,7 +381,7 @@ def _multiplied_updates(l, value, dtype, dim, inputs, sizes, include_self, count
 
     def body(b, i, u, acc):
         s = Scalars(b, dtype)
-        hit = b.op("arith.cmpi eq, %s, %s : index" % (to_place(b, i, index.element, value.shape[dim]), b.index(dim)))
+        hit = b.op("arith.cmpi eq, %s, %s : index" % (b.to_index(i, index.element), b.index(dim)))
         return b.select(hit, s.mul(acc, u), acc, element)
 
     total = f.generic([(inputs[0][0], line), (inputs[1][0], line)], value.shape, element, body, loops=rank + 1,
@@ -404,7 +408,7 @@ def _index_add(l, node, a, dim, index, source, alpha=1):
         is_bool = dtype == torch.bool
         s, factor = Scalars(b, torch.int64 if is_bool else dtype), int(bool(alpha)) if is_bool else alpha
         out = list(points)
-        out[dim] = to_place(b, names[0], index.element, base.shape[dim])
+        out[dim] = b.to_index(names[0], index.element)
         return out, names[1] if factor == 1 else s.mul(names[1], s.const(factor))
 
     total = _added(l, [(index, ["d%d" % dim]), (source, identity(source.rank))], source.shape, base, body)
@@ -425,7 +429,7 @@ def _index_copy(l, node, a, dim, index, source):
 
     def places(b, points, names):
         out = list(points)
-        out[dim] = to_place(b, names[0], index.element, value.shape[dim])
+        out[dim] = b.to_index(names[0], index.element)
         return out
 
     return _put(l, value, [(index, ["d%d" % dim]), (source, identity(source.rank))], source.shape, places)
