@@ -142,9 +142,11 @@ static void cloneAgain(Operation *op, OpBuilder &builder, IRMapping &mapping) {
 /// what a policy says is made once.
 static LogicalResult checkMadeOnce(func::FuncOp function, ModuleOp module) {
   for (Operation &op : function.front().without_terminator()) {
+    // A view makes nothing.
     for (OpResult result : op.getResults())
       if (std::optional<Policy> policy = getAskedPolicy(result);
-          policy && isMust(*policy) && isKept(result))
+          policy && isMust(*policy) && isKept(result) &&
+          getStored(result) == result)
         return op.emitError()
                << "makes a value that is "
                << (*policy == Policy::MustSave ? "MUST_SAVE"

@@ -165,6 +165,8 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   LowerCheckpointsPassOptions checkpoints;
   checkpoints.earlyStop = earlyStop;
   pm.addPass(createLowerCheckpointsPass(checkpoints));
+  if (options.microbatches > 1)
+    pm.addPass(createMarkKeysPass());
   pm.addNestedPass<func::FuncOp>(createLowerRandomPass());
   bool isDifferentiated = !options.getDerivatives().empty();
   if (isDifferentiated)

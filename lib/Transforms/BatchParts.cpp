@@ -8,10 +8,12 @@
 
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Utils/Builders.h"
 #include "remat/Utils/EntryFunction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -122,6 +124,10 @@ LogicalResult BatchParts::findBatch(const DenseSet<int64_t> &differentiated) {
         "has no argument to split into parts: expected one with a first "
         "dimension that the function is not differentiated with respect to");
   rows = *getRows(batch.front());
+  for (int64_t number = 0; number < count; ++number)
+    if (!isBatch(number) && !getDonatedResult(function, number) &&
+        function.getArgAttr(number, keyAttrName))
+      keys.push_back(number);
   return success();
 }
 
@@ -181,6 +187,40 @@ Value BatchParts::split(OpBuilder &builder, Value argument) const {
   llvm::append_range(shape, type.getShape().drop_front());
   return tensor::ExpandShapeOp::create(builder, loc, type.clone(shape),
                                        argument, groupFirst(type.getRank()));
+}
+
+Value BatchParts::makeKeys(OpBuilder &builder, Value argument) const {
+  auto type = cast<RankedTensorType>(argument.getType());
+  // An odd number as far from others as can be: two to the power of 64 by the
+  // golden ratio. So no two steps whose keys are near have a key in common.
+  constexpr auto distance = static_cast<int64_t>(0x9e3779b97f4a7c15);
+  SmallVector<int64_t> offsets;
+  for (int64_t part = 0; part < parts; ++part)
+    offsets.push_back(static_cast<int64_t>(static_cast<uint64_t>(part) *
+                                           static_cast<uint64_t>(distance)));
+  RankedTensorType all = addParts(type);
+  Value table = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(all, ArrayRef(offsets)));
+  Value init = tensor::EmptyOp::create(builder, loc, all.getShape(),
+                                       all.getElementType());
+  AffineMap first = builder.getMultiDimIdentityMap(1);
+  return linalg::GenericOp::create(
+             builder, loc, TypeRange(all), ValueRange({argument, table}), init,
+             ArrayRef<AffineMap>{AffineMap::get(1, 0, builder.getContext()),
+                                 first, first},
+             utils::IteratorType::parallel,
+             [](OpBuilder &nested, Location loc, ValueRange args) {
+               linalg::YieldOp::create(
+                   nested, loc,
+                   arith::AddIOp::create(nested, loc, args[0], args[1])
+                       .getResult());
+             })
+      .getResult(0);
+}
+
+Value BatchParts::getSlices(OpBuilder &builder, int64_t argument) {
+  Value value = function.getArgument(argument);
+  return isBatch(argument) ? split(builder, value) : makeKeys(builder, value);
 }
 
 Value BatchParts::join(OpBuilder &builder, Value stack,

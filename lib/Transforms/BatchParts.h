@@ -57,6 +57,12 @@ public:
   bool isBatch(int64_t argument) const {
     return llvm::is_contained(batch, argument);
   }
+  /// Whether each part has a slice of what stands for the argument.
+  bool isSliced(int64_t argument) const {
+    return isBatch(argument) || llvm::is_contained(keys, argument);
+  }
+  /// What parts have slices of, for an argument that is sliced.
+  mlir::Value getSlices(mlir::OpBuilder &builder, int64_t argument);
 
   /// `type` with a dimension in front for the parts.
   mlir::RankedTensorType addParts(mlir::RankedTensorType type) const;
@@ -64,6 +70,8 @@ public:
   void widenBatch();
   /// The parts of an argument, one behind the other in its first dimension.
   mlir::Value split(mlir::OpBuilder &builder, mlir::Value argument) const;
+  /// A key for each part. The first one has that which the function is given.
+  mlir::Value makeKeys(mlir::OpBuilder &builder, mlir::Value argument) const;
   /// A result of all parts, of which each has `type`: one behind the other
   /// where a part has a row for each row of its batch, else in a dimension of
   /// its own.
@@ -76,6 +84,9 @@ public:
   mlir::func::FuncOp function;
   int64_t parts;
   llvm::SmallVector<int64_t> batch;
+  /// Numbers of the arguments that are keys of draws: each part draws others,
+  /// as steps of a training loop do.
+  llvm::SmallVector<int64_t> keys;
   int64_t rows = 0;
   mlir::Location loc;
   llvm::SmallVector<PartResult> kinds;

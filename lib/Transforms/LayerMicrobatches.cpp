@@ -129,7 +129,7 @@ LogicalResult LayerLoops::checkRepeatable(bool explains) {
 void LayerLoops::findWork() {
   DenseSet<Value> differing;
   for (BlockArgument argument : function.getArguments())
-    if (isBatch(argument.getArgNumber()) || isCarried(argument))
+    if (isSliced(argument.getArgNumber()) || isCarried(argument))
       differing.insert(argument);
   for (Operation &op : function.front().without_terminator()) {
     auto read = getReadValues(&op);
@@ -322,7 +322,7 @@ SmallVector<Operation *> LayerLoops::collectOps(unsigned number) {
       add(value.getDefiningOp());
   }
   for (unsigned argument : read.set_bits())
-    if (isBatch(argument))
+    if (isSliced(argument))
       layer.sliced.insert(function.getArgument(argument));
     else
       layer.invariants.insert(argument);
@@ -376,17 +376,21 @@ void LayerLoops::writeBody(unsigned number) {
                          }));
 }
 
-/// The mean of what all parts give, numbers of `type`.
+/// The mean of what all parts give, tensors of `type`.
 Value LayerLoops::takeMean(Value stack, RankedTensorType type) {
   Type element = getSumElement(type.getElementType());
   auto share = builder.getFloatAttr(element, 1.0 / double(parts));
+  AffineMap all = builder.getMultiDimIdentityMap(type.getRank() + 1);
+  SmallVector<utils::IteratorType> iterators(type.getRank() + 1,
+                                             utils::IteratorType::parallel);
+  iterators.front() = utils::IteratorType::reduction;
   auto sum = linalg::GenericOp::create(
       builder, loc, type.clone(element), stack,
       createZeros(builder, loc, type.clone(element)),
-      ArrayRef<AffineMap>{builder.getMultiDimIdentityMap(1),
-                          AffineMap::get(1, 0, builder.getContext())},
-      utils::IteratorType::reduction,
-      [&](OpBuilder &nested, Location loc, ValueRange args) {
+      ArrayRef<AffineMap>{
+          all, AffineMap::getMinorIdentityMap(
+                   type.getRank() + 1, type.getRank(), builder.getContext())},
+      iterators, [&](OpBuilder &nested, Location loc, ValueRange args) {
         Value term = arith::MulFOp::create(
             nested, loc, convertFloats(nested, loc, args[0], element),
             arith::ConstantOp::create(nested, loc, share));
@@ -412,9 +416,8 @@ void LayerLoops::rewrite() {
   // Of what a part has, that of all parts. What no layer makes may be stacked
   // by the last one, and is none of these.
   DenseMap<Value, Value> slices, results;
-  for (int64_t number : batch)
-    slices[function.getArgument(number)] =
-        split(builder, function.getArgument(number));
+  for (int64_t number : llvm::concat<int64_t>(batch, keys))
+    slices[function.getArgument(number)] = getSlices(builder, number);
   SmallVector<Value> returned(kinds.size());
   for (Layer &layer : layers) {
     SmallVector<Value> inits, invariants, sliced;

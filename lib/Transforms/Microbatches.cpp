@@ -92,9 +92,11 @@ func::FuncOp PartLoop::writePart() {
     order.push_back(number);
   }
   for (unsigned number = 0; number < numBefore; ++number)
-    if (!moved.contains(number) && !isBatch(number))
+    if (!moved.contains(number) && !isSliced(number))
       move(number);
   for (int64_t number : batch)
+    move(number);
+  for (int64_t number : keys)
     move(number);
   block.eraseArguments(0, numBefore);
   llvm::append_range(order, stacked);
@@ -187,10 +189,10 @@ void PartLoop::writeStep(func::FuncOp part) {
       types.push_back(addParts(cast<RankedTensorType>(resultTypes[number])));
   for (BlockArgument argument : block.getArguments())
     if (!carried.contains(argument.getArgNumber()) &&
-        !isBatch(argument.getArgNumber()))
+        !isSliced(argument.getArgNumber()))
       invariants.push_back(argument);
-  for (int64_t number : batch)
-    slices.push_back(split(builder, block.getArgument(number)));
+  for (int64_t number : llvm::concat<int64_t>(batch, keys))
+    slices.push_back(getSlices(builder, number));
   auto loop = LoopOp::create(builder, loc, types, part.getName(), parts,
                              /*reverse=*/false, inits, invariants, slices);
   loop.setAsserts(LoopOp::isAsserting(part.front()));

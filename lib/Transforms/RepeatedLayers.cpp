@@ -18,6 +18,7 @@
 #include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Utils/Closure.h"
 #include "remat/Utils/Saturating.h"
+#include "remat/Utils/Tags.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -145,6 +146,7 @@ private:
   bool addRead(unsigned place, unsigned number);
   bool addOutside(unsigned place, ArrayRef<Value> values);
   bool addResults();
+  bool asksForTwoRuns() const;
 
   LayerChain chain;
   unsigned count;
@@ -283,6 +285,32 @@ bool ChainReader::addResults() {
   return true;
 }
 
+/// Whether something that the layers make must be kept, and a result that is
+/// read behind them must be made again: a loop has them all of the same runs.
+bool ChainReader::asksForTwoRuns() const {
+  auto keeps = [](Operation *op) {
+    return op
+        ->walk([](TagOp tag) {
+          std::optional<Policy> policy = tag.getPolicy();
+          bool isKept =
+              policy == Policy::MustSave || policy == Policy::MustCpuOffload;
+          return isKept ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  Operation *last = chain.ops.back();
+  return llvm::any_of(chain.ops, keeps) &&
+         llvm::any_of(chain.ops, [&](Operation *op) {
+           return llvm::any_of(op->getResults(), [&](Value result) {
+             return llvm::any_of(findTags(result), [&](TagOp tag) {
+               return tag.getPolicy() == Policy::MustRecompute &&
+                      tag->getBlock() == last->getBlock() &&
+                      last->isBeforeInBlock(tag);
+             });
+           });
+         });
+}
+
 std::optional<LayerChain> ChainReader::run() {
   unsigned length = chain.getLength();
   chain.reads.resize(length);
@@ -293,7 +321,7 @@ std::optional<LayerChain> ChainReader::run() {
       if (!addRead(place, number))
         return std::nullopt;
   // Layers that hand nothing on are no chain.
-  if (chain.carried.empty() || !addResults())
+  if (chain.carried.empty() || !addResults() || asksForTwoRuns())
     return std::nullopt;
   return std::move(chain);
 }

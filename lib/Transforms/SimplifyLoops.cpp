@@ -239,11 +239,14 @@ struct SimplifyLoops : remat::impl::SimplifyLoopsPassBase<SimplifyLoops> {
   }
 
 private:
+  /// The functions that loops run, and those that have loops: these are bodies,
+  /// too, of which the loop may have been erased before.
   DenseSet<Operation *> findBodies() {
     SymbolTableCollection symbols;
     DenseSet<Operation *> bodies;
     getOperation().walk([&](LoopOp loop) {
       bodies.insert(symbols.lookupNearestSymbolFrom(loop, loop.getBodyAttr()));
+      bodies.insert(loop->getParentOfType<func::FuncOp>());
     });
     return bodies;
   }

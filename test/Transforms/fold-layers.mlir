@@ -178,3 +178,30 @@ func.func @main(%b0: tensor<8xf32>) -> tensor<8xf32> {
   } : tensor<8xf32>
   return %b4 : tensor<8xf32>
 }
+
+// -----
+
+// What layers make is kept, and what the last one hands on is not: no loop has
+// both, as it runs once or several times.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:   remat.loop
+func.func @main(%b0: tensor<8xf32>) -> tensor<8xf32> {
+  %t0 = remat.tag %b0 {policy = #remat.policy<must_recompute>} : tensor<8xf32>
+  %a0 = math.tanh %t0 : tensor<8xf32>
+  %s0 = remat.tag %a0 {policy = #remat.policy<must_save>} : tensor<8xf32>
+  %b1 = arith.mulf %s0, %s0 : tensor<8xf32>
+  %t1 = remat.tag %b1 {policy = #remat.policy<must_recompute>} : tensor<8xf32>
+  %a1 = math.tanh %t1 : tensor<8xf32>
+  %s1 = remat.tag %a1 {policy = #remat.policy<must_save>} : tensor<8xf32>
+  %b2 = arith.mulf %s1, %s1 : tensor<8xf32>
+  %t2 = remat.tag %b2 {policy = #remat.policy<must_recompute>} : tensor<8xf32>
+  %a2 = math.tanh %t2 : tensor<8xf32>
+  %s2 = remat.tag %a2 {policy = #remat.policy<must_save>} : tensor<8xf32>
+  %b3 = arith.mulf %s2, %s2 : tensor<8xf32>
+  %t3 = remat.tag %b3 {policy = #remat.policy<must_recompute>} : tensor<8xf32>
+  %a3 = math.tanh %t3 : tensor<8xf32>
+  %s3 = remat.tag %a3 {policy = #remat.policy<must_save>} : tensor<8xf32>
+  %b4 = arith.mulf %s3, %s3 : tensor<8xf32>
+  %t4 = remat.tag %b4 {name = "last", policy = #remat.policy<must_recompute>} : tensor<8xf32>
+  return %t4 : tensor<8xf32>
+}

@@ -47,3 +47,22 @@ func.func @main(%w: tensor<3xf32>, %x: tensor<2x3xf32>)
     -> (tensor<2x3xf32>, tensor<3xf32> {remat.gradient = 0 : i64}, tensor<3xf32>) {
   return %x, %w, %w : tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>
 }
+
+// -----
+
+// Each part draws by a key of its own, the first by that which is given.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:  %[[X:.*]]: tensor<8x3xf32>, %[[KEY:.*]]: tensor<i64> {remat.key})
+// CHECK:       %[[TABLE:.*]] = arith.constant dense<[0, -7046029254386353131, 4354685564936845354, -2691343689449507777]> : tensor<4xi64>
+// CHECK:       %[[KEYS:.*]] = linalg.generic {{.*}} ins(%[[KEY]], %[[TABLE]] : tensor<i64>, tensor<4xi64>)
+// CHECK:       arith.addi
+// CHECK:       remat.loop @main_part count 4 carried() invariant() sliced(%{{.*}}, %[[KEYS]]) : (tensor<4x2x3xf32>, tensor<4xi64>)
+// CHECK-LABEL: func.func private @main_part
+// CHECK-SAME:  %{{.*}}: tensor<2x3xf32>, %[[OWN:.*]]: tensor<i64>)
+// CHECK:       remat.random %[[OWN]],
+func.func @main(%x: tensor<2x3xf32>, %key: tensor<i64> {remat.key}) -> tensor<2x3xf32> {
+  %offset = arith.constant dense<0> : tensor<i64>
+  %u = remat.random %key, %offset : (tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
+  %y = arith.mulf %x, %u : tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}

@@ -99,3 +99,24 @@ func.func @several(%a: tensor<4xf32>, %b: tensor<4xf32>, %i: tensor<7x1xi64>) ->
   %s = remat.loop @asserts count 7 carried(%q#1) invariant() sliced(%i) : (tensor<4xf32>, tensor<7x1xi64>) -> tensor<4xf32>
   return %q#0, %s : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The body of a loop that was erased before goes, and no longer counts as one
+// that runs the loop's in it.
+
+// CHECK-LABEL: func.func @main
+// CHECK:         remat.loop @inner count 3
+// CHECK-NOT:   @gone
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = remat.loop @inner count 3 carried(%x) invariant() sliced() : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+func.func private @gone(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %r = remat.loop @inner count 5 carried(%a) invariant() sliced() : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+func.func private @inner(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %b = math.sin %a : tensor<4xf32>
+  return %b : tensor<4xf32>
+}

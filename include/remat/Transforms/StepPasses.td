@@ -14,6 +14,17 @@
 
 include "mlir/Pass/PassBase.td"
 
+def MarkKeysPass : Pass<"remat-mark-keys", "::mlir::ModuleOp"> {
+  let summary = "Mark the arguments that are keys of random numbers";
+  let description = [{
+    An argument that a `remat.random` has as its key, in the body of a loop,
+    too, gets the attribute `remat.key`. `remat-microbatches` and
+    `remat-layer-microbatches` give each part of a batch a key of its own, so
+    that no two parts draw the same numbers. What is computed from an argument
+    is not marked.
+  }];
+}
+
 def LowerRandomPass : Pass<"remat-lower-random", "::mlir::func::FuncOp"> {
   let summary = "Turn random numbers into arithmetic";
   let description = [{

@@ -113,14 +113,14 @@ func.func @unknown_attribute(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error @+1 {{argument 1 has the unknown attribute 'remat.nmae', expected one of 'remat.policy', 'remat.name', 'remat.phase', 'remat.donated', 'remat.host', 'remat.initial_value'}}
+// expected-error @+1 {{argument 1 has the unknown attribute 'remat.nmae', expected one of 'remat.policy', 'remat.name', 'remat.phase', 'remat.donated', 'remat.host', 'remat.key', 'remat.initial_value'}}
 func.func @unknown_attribute_of_argument(%x: tensor<4xf32>, %y: tensor<4xf32> {remat.nmae = "y"}) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{argument 0 has the unknown attribute 'remat.backward', expected one of 'remat.policy', 'remat.name', 'remat.phase', 'remat.donated', 'remat.host', 'remat.initial_value'}}
+// expected-error @+1 {{argument 0 has the unknown attribute 'remat.backward', expected one of 'remat.policy', 'remat.name', 'remat.phase', 'remat.donated', 'remat.host', 'remat.key', 'remat.initial_value'}}
 func.func @attribute_of_operations_on_argument(%x: tensor<4xf32> {remat.backward}) {
   return
 }

@@ -295,8 +295,11 @@ class ExportedStep:
             raise ArgumentError("learning_rate has no effect: the step has no optimizer with 'lr=argument'")
 
     def _new_seed(self):
+        """From PyTorch's generator where there is one, so torch.manual_seed repeats a run."""
+        torch = sys.modules.get("torch")
         seed = Array("i64", ())
-        ctypes.c_int64.from_address(seed.address).value = int.from_bytes(os.urandom(7), "little")
+        ctypes.c_int64.from_address(seed.address).value = int.from_bytes(os.urandom(7), "little") if torch is None \
+            else torch.randint(-2 ** 63, 2 ** 63 - 1, (), dtype=torch.int64).item()
         return seed
 
     def __call__(self, params=None, *args, cotangents=None, seed=None, learning_rate=None, **kwargs):

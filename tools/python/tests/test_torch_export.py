@@ -308,6 +308,31 @@ class ExportTest(unittest.TestCase):
         first, second = step(None, x, seed=seed), step(None, x, seed=seed)
         torch.testing.assert_close(first[0], second[0])
         self.assertNotEqual(first[0].item(), step(None, x, seed=torch.tensor(4))[0].item())
+        drawn = []
+        for _ in range(2):
+            torch.manual_seed(5)
+            drawn.append(step(None, x)[0].item())
+        self.assertEqual(*drawn)
+
+    def test_dropout_in_parts(self):
+        """Each part of a batch has a mask of its own, as each step of a training loop has."""
+        class Dropped(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = nn.Parameter(torch.ones(16))
+
+            def forward(self, x):
+                return F.dropout(self.w * x, 0.5, True).sum(1).mean()
+
+        model, distance = Dropped(), 0x9e3779b97f4a7c15 - (1 << 64)
+        exported = rt.export(model, (torch.ones(2, 16),))
+        part = remat.compile(exported, threads=1)
+        keys = [3, 3 + distance, (3 + 2 * distance) % (1 << 64)]
+        expected = [part(None, torch.ones(2, 16), seed=torch.tensor(key))[1]["w"] for key in keys]
+        self.assertFalse(torch.equal(expected[0], expected[1]))
+        step = remat.compile(exported, microbatches=3, threads=1)
+        found = step(None, torch.ones(6, 16), seed=torch.tensor(3))[1]["w"]
+        torch.testing.assert_close(found, sum(expected) / 3)
 
     def test_functions(self):
         w = torch.randn(4, requires_grad=True)

@@ -509,6 +509,10 @@ class OperationTest(unittest.TestCase):
             m.w, 0.3, dim=1), self.x())
         self.check(lambda m, x, b: m.w[torch.searchsorted(b, x, right=True)], self.x(3, 4), torch.tensor([-1.0, 0, 1]))
         self.check(lambda m, x: torch.masked_scatter(m.w, x > 0.5, x * m.w), self.x())
+        torch._dynamo.reset()
+        run = torch.compile(lambda x, y: x.masked_scatter(x < 9, y), backend="remat", dynamic=False)
+        with self.assertRaisesRegex(remat.RunError, "a mask holds at more places than the 5 of the source"):
+            run(self.x(2, 4), self.x(5))
         self.check(lambda m, x, i: m.w[torch.searchsorted(x.flip(0), 1, sorter=i)], torch.arange(6.0),
                    torch.arange(5, -1, -1))
         self.check(lambda m, x: m.w.median() + torch.where(x > 0.5, float("nan"), m.w).nanmedian(1).values +
@@ -538,6 +542,16 @@ class OperationTest(unittest.TestCase):
     def test_bfloat16(self):
         # Two roundings of 2^-9 each, of sums of six products.
         self.check(lambda m, x: torch.softmax((x @ m.w).bfloat16(), -1).float(), self.x(), factor=20, floor=1e-2)
+
+
+@needs_torch
+class OptionTest(unittest.TestCase):
+    def test_options_of_others(self):
+        for name, value in (("microbatches", 2), ("differentiate", True), ("separate_backward", False),
+                            ("narrow", "bf16")):
+            torch._dynamo.reset()
+            with self.assertRaisesRegex(Exception, "option '%s' is not one of torch.compile" % name):
+                torch.compile(torch.sin, backend="remat", options={name: value})(torch.ones(2))
 
 
 @needs_torch

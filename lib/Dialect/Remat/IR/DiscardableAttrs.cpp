@@ -170,6 +170,7 @@ static constexpr AttrRule attrRules[] = {
     {RematDialect::donatedAttrName, OnArgument, isCount,
      "the number of a result"},
     {hostAttrName, OnArgument, is<UnitAttr>, "a unit attribute"},
+    {keyAttrName, OnArgument, is<UnitAttr>, "a unit attribute"},
     {transferAttrName, OnOperation, is<UnitAttr>, "a unit attribute"},
     {RematDialect::absentAttrName, OnResult, is<UnitAttr>, "a unit attribute"},
     {gradientAttrName, OnResult, isCount, "the number of an argument"},

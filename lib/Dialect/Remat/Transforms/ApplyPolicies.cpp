@@ -12,6 +12,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/ApplyPolicies.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
+#include "remat/Utils/Closure.h"
 
 namespace remat {
 #define GEN_PASS_DEF_APPLYPOLICIESPASS
@@ -192,7 +193,39 @@ private:
     // A tag is not a value of its own, and a region asks for it anyway.
     if (hasRegions || isa<TagOp>(op))
       return std::nullopt;
+    bool isCompound = isa<LoopOp>(op) ||
+                      (op->getNumRegions() != 0 && !isa<linalg::LinalgOp>(op));
+    if (isCompound && keepsInside(op))
+      return std::nullopt;
     return Policy::MustRecompute;
+  }
+
+  /// Whether `op` is a loop, or a choice, that makes what is kept. It does not
+  /// run again, so its results are not made again.
+  bool keepsInside(Operation *op) {
+    using Next = SmallVectorImpl<Operation *>;
+    return !holdsForClosure(op, [&](Operation *around, Next &next) {
+      if (auto loop = dyn_cast<LoopOp>(around))
+        if (auto *body =
+                SymbolTable::lookupNearestSymbolFrom(loop, loop.getBodyAttr()))
+          next.push_back(body);
+      for (Region &region : around->getRegions())
+        for (Operation &inner : region.getOps()) {
+          if (isKept(&inner))
+            return false;
+          if (!isa<linalg::LinalgOp, CustomRuleOp, GradientHookOp>(inner))
+            next.push_back(&inner);
+        }
+      return true;
+    });
+  }
+  bool isKept(Operation *op) {
+    std::optional<Policy> asked;
+    if (auto tag = dyn_cast<TagOp>(op); tag && tag.getPolicy())
+      asked = tag.getPolicy();
+    else if (holdsValues(op))
+      asked = choose(op);
+    return asked == Policy::MustSave || asked == Policy::MustCpuOffload;
   }
 
   /// Whether a tag says, or will say, what becomes of `value`.

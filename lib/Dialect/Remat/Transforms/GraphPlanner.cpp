@@ -74,6 +74,8 @@ llvm::Error remat::setLimits(GraphProblem &graphProblem,
       problem.linkBytesPerSecond > 0 && graphProblem.target.getDuplexLink();
   for (const auto &[name, bytes] : options.regionBudgets) {
     auto values = graphProblem.named.find(name);
+    if (values == graphProblem.named.end() && options.mayLackRegions)
+      continue;
     if (values == graphProblem.named.end())
       return llvm::createStringError("region '" + name +
                                      "' has a budget, but no forward value "

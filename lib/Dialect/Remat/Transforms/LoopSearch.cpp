@@ -313,6 +313,7 @@ llvm::Expected<GraphPlan> LoopSearch::run(PlannedGraph *planned) {
   llvm::Expected<GraphPlan> whole = findPlanOf(*stacking, unlimited, nullptr);
   if (!whole)
     return whole.takeError();
+  options.mayLackRegions = true;
   if (options.budget.kind == BudgetRequest::Kind::Percent)
     options.budget = {BudgetRequest::Kind::Bytes,
                       options.budget.resolve(whole->saveAllBytes)};

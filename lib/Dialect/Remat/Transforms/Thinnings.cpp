@@ -80,13 +80,12 @@ void Thinner::rate(size_t number) {
                double(std::max<int64_t>(getStackBytes(pair, stack.result), 1));
 }
 
-/// Of many stacks, only those are rated anew that were the best: what is dropped
-/// rarely makes others cheaper.
+/// Of many stacks, only those are rated anew that were the best: what is
+/// dropped rarely makes others cheaper.
 std::optional<size_t> Thinner::findBest() {
   while (!kept.empty()) {
-    auto best = llvm::min_element(kept, [](const auto &a, const auto &b) {
-      return a.rate < b.rate;
-    });
+    auto best = llvm::min_element(
+        kept, [](const auto &a, const auto &b) { return a.rate < b.rate; });
     if (std::isinf(best->rate))
       return std::nullopt;
     if (best->isCurrent)

@@ -527,10 +527,22 @@ class BackwardRun:
         return [None if number is None else gradients[number] for number in self.results]
 
 
+# What is decided by how PyTorch calls its two graphs, and the types that it gives.
+NO_OPTIONS = ("differentiate", "separate_backward", "tangents", "microbatches", "microbatch_order", "narrow", "widen")
+
+
+def check_options(options):
+    for name in NO_OPTIONS:
+        if name in (options or {}):
+            raise Error("the option '%s' is not one of torch.compile, where PyTorch says what is differentiated, in "
+                        "which parts and in which types; a step by remat.torch.export has it" % name)
+
+
 def compile_graph(graph_module, inputs, options=None):
     """The backend: from a graph of Dynamo to what runs it."""
     from torch._dynamo.backends.common import aot_autograd
     from functorch.compile import make_boxed_func
+    check_options(options)
     options = {"threads": torch.get_num_threads(), **(options or {})}
     check_inputs(graph_module, inputs)
     # Dynamo leaves the extents open that it has seen change. Steps are compiled for those that they get.

@@ -115,6 +115,8 @@ def _searchsorted_scalar(ordered, x, **options):
 
 def _masked_scatter(x, mask, source):
     mask, x = torch.broadcast_tensors(mask, x)
+    torch.ops.aten._assert_async.msg(mask.sum() <= source.numel(), "masked_scatter: a mask holds at more places than "
+                                     "the %d of the source" % source.numel())
     if source.numel() == 0:
         return x.clone()
     number = (mask.reshape(-1).cumsum(0) - 1).clamp(0, source.numel() - 1)

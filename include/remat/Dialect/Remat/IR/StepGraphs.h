@@ -29,6 +29,9 @@ inline auto getStepGraphs(mlir::ModuleOp module) {
 /// On functions and graphs: the number of parts that do the batch.
 inline constexpr llvm::StringLiteral batchPartsAttrName = "remat.batch_parts";
 
+/// On arguments: draws of random numbers have the argument as their key.
+inline constexpr llvm::StringLiteral keyAttrName = "remat.key";
+
 /// On graphs: convolutions have plans of a library with less workspace than in
 /// the graph that this is an alternative to.
 inline constexpr llvm::StringLiteral secondPlansAttrName = "remat.second_plans";

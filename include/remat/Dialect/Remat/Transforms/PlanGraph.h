@@ -36,6 +36,9 @@ struct PlanOptions {
   /// Bounds on the bytes that forward values of a name keep for the backward
   /// computation, see planning::Region. A name that no value has is an error.
   std::vector<std::pair<std::string, int64_t>> regionBudgets;
+  /// Whether the graph is one in which loops keep less, so that nothing may be
+  /// left of a name.
+  bool mayLackRegions = false;
   /// Whether anything may go to host memory. Without, a policy that asks for it
   /// is an error.
   bool offload = true;
