@@ -115,16 +115,20 @@ static Frame makeFrame(Value value, AffineMap map) {
 /// The coordinates that `value`, of a scatter's body, depends on.
 static void addCoordinates(Value value, ScatterOp op,
                            llvm::SmallBitVector &loops) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (argument.getOwner() == &op.getBody().front() &&
-        argument.getArgNumber() < op.getNumLoops())
-      loops.set(argument.getArgNumber());
-    return;
+  Block *body = &op.getBody().front();
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (auto argument = dyn_cast<BlockArgument>(values[i])) {
+      if (argument.getOwner() == body &&
+          argument.getArgNumber() < op.getNumLoops())
+        loops.set(argument.getArgNumber());
+      continue;
+    }
+    Operation *source = values[i].getDefiningOp();
+    if (source->getBlock() == body)
+      values.insert_range(source->getOperands());
   }
-  Operation *source = value.getDefiningOp();
-  if (source->getBlock() == &op.getBody().front())
-    for (Value operand : source->getOperands())
-      addCoordinates(operand, op, loops);
 }
 
 /// Ties values whose dimensions are walked by the same loops.

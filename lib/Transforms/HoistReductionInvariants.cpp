@@ -11,6 +11,8 @@
 
 #include "HoistReductionInvariants.h"
 
+#include "Tuning.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
@@ -64,7 +66,8 @@ void SumSeparation::split(Value product) {
              source->getOperand(0) == source->getOperand(1)) {
     ++doublings;
     split(source->getOperand(0));
-  } else if (isa_and_nonnull<arith::MulFOp>(source)) {
+  } else if (isa_and_nonnull<arith::MulFOp>(source) &&
+             inside.size() + outside.size() < ProductTuning::maxFactors) {
     split(source->getOperand(0));
     split(source->getOperand(1));
   } else if (isa_and_nonnull<arith::DivFOp>(source) &&

@@ -73,8 +73,13 @@ static PointCoordinate combine(const PointCoordinate &a,
   return sum;
 }
 
+using Coordinates = DenseMap<Value, std::optional<PointCoordinate>>;
+static std::optional<PointCoordinate> analyze(ScatterOp op, Value value,
+                                              Coordinates &known);
+
 /// What is known of a value of the body, if it has bounds.
-static std::optional<PointCoordinate> analyze(ScatterOp op, Value value) {
+static std::optional<PointCoordinate> analyzeNew(ScatterOp op, Value value,
+                                                 Coordinates &known) {
   if (auto point = dyn_cast<BlockArgument>(value);
       point && point.getOwner() == &op.getBody().front() &&
       point.getArgNumber() < op.getNumLoops())
@@ -91,7 +96,8 @@ static std::optional<PointCoordinate> analyze(ScatterOp op, Value value) {
   Operation *maker = value.getDefiningOp();
   if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(maker))
     return whole();
-  std::optional<PointCoordinate> a = analyze(op, maker->getOperand(0)), sum;
+  std::optional<PointCoordinate> a = analyze(op, maker->getOperand(0), known),
+                                 sum;
   if (isa<arith::MulIOp>(maker)) {
     std::optional<int64_t> factor = getConstant(maker->getOperand(1));
     if (!a || !factor || *factor <= 0 || *factor > INT16_MAX)
@@ -101,13 +107,22 @@ static std::optional<PointCoordinate> analyze(ScatterOp op, Value value) {
                             &sum->scale, &sum->offset})
       *number *= *factor;
   } else {
-    std::optional<PointCoordinate> b = analyze(op, maker->getOperand(1));
+    std::optional<PointCoordinate> b = analyze(op, maker->getOperand(1), known);
     bool isSum = isa<arith::AddIOp>(maker);
     if (!a || !b || (b->loop >= 0 && (a->loop >= 0 || !isSum)))
       return whole();
     sum = combine(*a, *b, isSum ? 1 : -1);
   }
   return sum->isSane() ? sum : whole();
+}
+
+static std::optional<PointCoordinate> analyze(ScatterOp op, Value value,
+                                              Coordinates &known) {
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  std::optional<PointCoordinate> made = analyzeNew(op, value, known);
+  known[value] = made;
+  return made;
 }
 
 /// The first and the last point along a loop that can have a coordinate.
@@ -134,7 +149,8 @@ static std::optional<ScatterWindow> findWindow(ScatterOp op, Value value) {
     limits.push_back(*limit);
     value = bound->getOperand(0);
   }
-  std::optional<PointCoordinate> found = analyze(op, value);
+  Coordinates known;
+  std::optional<PointCoordinate> found = analyze(op, value, known);
   if (!found || found->loop < 0 || found->stride <= 0)
     return std::nullopt;
   int64_t size = op.getSizes()[found->loop];
