@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/StringSet.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -41,6 +42,10 @@ static bool holdsValues(Operation *op) {
          !isa<tensor::EmptyOp, linalg::FillOp, YieldOp, CheckpointOp, ScopeOp,
               StopGradientOp>(op) &&
          !op->hasTrait<OpTrait::IsTerminator>();
+}
+
+static bool isLoop(Operation *op) {
+  return isa<LoopOp, LoopLikeOpInterface>(op);
 }
 
 /// The name that a tag or an attribute gives to the result of `op`.
@@ -193,15 +198,13 @@ private:
     // A tag is not a value of its own, and a region asks for it anyway.
     if (hasRegions || isa<TagOp>(op))
       return std::nullopt;
-    bool isCompound = isa<LoopOp>(op) ||
-                      (op->getNumRegions() != 0 && !isa<linalg::LinalgOp>(op));
-    if (isCompound && keepsInside(op))
+    if (isLoop(op) && keepsInside(op))
       return std::nullopt;
     return Policy::MustRecompute;
   }
 
-  /// Whether `op` is a loop, or a choice, that makes what is kept. It does not
-  /// run again, so its results are not made again.
+  /// Whether `op`, a loop, makes what is kept. It does not run again, so its
+  /// results are not made again.
   bool keepsInside(Operation *op) {
     using Next = SmallVectorImpl<Operation *>;
     return !holdsForClosure(op, [&](Operation *around, Next &next) {
@@ -221,8 +224,12 @@ private:
   }
   bool isKept(Operation *op) {
     std::optional<Policy> asked;
+    StringRef kind = op->getName().getStringRef();
     if (auto tag = dyn_cast<TagOp>(op); tag && tag.getPolicy())
       asked = tag.getPolicy();
+    else if (isLoop(op)) // What it makes is asked about by itself.
+      return llvm::is_contained(saveOps, kind) ||
+             llvm::is_contained(offloadOps, kind);
     else if (holdsValues(op))
       asked = choose(op);
     return asked == Policy::MustSave || asked == Policy::MustCpuOffload;
