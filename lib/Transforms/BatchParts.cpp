@@ -124,10 +124,17 @@ LogicalResult BatchParts::findBatch(const DenseSet<int64_t> &differentiated) {
         "has no argument to split into parts: expected one with a first "
         "dimension that the function is not differentiated with respect to");
   rows = *getRows(batch.front());
-  for (int64_t number = 0; number < count; ++number)
-    if (!isBatch(number) && !getDonatedResult(function, number) &&
-        function.getArgAttr(number, keyAttrName))
-      keys.push_back(number);
+  for (int64_t number = 0; number < count; ++number) {
+    if (isBatch(number) || getDonatedResult(function, number) ||
+        !function.getArgAttr(number, keyAttrName))
+      continue;
+    auto type = cast<RankedTensorType>(function.getArgumentTypes()[number]);
+    if (type.getRank() != 0 || !type.getElementType().isSignlessInteger(64))
+      return function.emitOpError("argument #")
+             << number << " has '" << keyAttrName << "' and type " << type
+             << ", expected a tensor<i64>";
+    keys.push_back(number);
+  }
   return success();
 }
 

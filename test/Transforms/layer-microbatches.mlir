@@ -190,3 +190,41 @@ func.func @main(%w: tensor<2xf32>, %v: tensor<2xf32>, %u: tensor<2xf32>, %x: ten
   %z = arith.addf %y, %w : tensor<2xf32>
   return %z : tensor<2xf32>
 }
+
+// -----
+
+// A gradient that the function has itself is the mean of those of the parts.
+// CHECK-LABEL: func.func @main
+// CHECK:       linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%{{.*}} : tensor<4x16xf32>)
+// CHECK:       arith.mulf
+// CHECK:       arith.addf
+// CHECK:       return %{{.*}}, %{{.*}} : tensor<f32>, tensor<16xf32>
+func.func @main(%w: tensor<16xf32>, %v: tensor<16xf32>, %u0: tensor<f32>, %x: tensor<1x2xf32>) -> (tensor<f32>, tensor<16xf32> {remat.gradient = 0 : i64}) {
+  %e = tensor.empty() : tensor<1x2x16xf32>
+  %zero = arith.constant 0.0 : f32
+  %a = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (k)>, affine_map<(i, j, k) -> (i, j, k)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %w : tensor<1x2xf32>, tensor<16xf32>) outs(%e : tensor<1x2x16xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    linalg.yield %m : f32
+  } -> tensor<1x2x16xf32>
+  %t = math.tanh %a : tensor<1x2x16xf32>
+  %e2 = tensor.empty() : tensor<1x2xf32>
+  %z2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<1x2xf32>) -> tensor<1x2xf32>
+  %r = linalg.reduce { arith.addf } ins(%t : tensor<1x2x16xf32>) outs(%z2 : tensor<1x2xf32>) dimensions = [2]
+  %e0 = tensor.empty() : tensor<f32>
+  %z0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<f32>) -> tensor<f32>
+  %e16 = tensor.empty() : tensor<16xf32>
+  %z16 = linalg.fill ins(%zero : f32) outs(%e16 : tensor<16xf32>) -> tensor<16xf32>
+  %g = linalg.reduce { arith.addf } ins(%t : tensor<1x2x16xf32>) outs(%z16 : tensor<16xf32>) dimensions = [0, 1]
+  %ev = math.exp %v : tensor<16xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (k)>, affine_map<(i, j, k) -> (i, j, k)>],
+      iterator_types = ["parallel", "parallel", "parallel"]} ins(%r, %ev : tensor<1x2xf32>, tensor<16xf32>) outs(%e : tensor<1x2x16xf32>) {
+  ^bb0(%p: f32, %q: f32, %o: f32):
+    %m = arith.mulf %p, %q : f32
+    linalg.yield %m : f32
+  } -> tensor<1x2x16xf32>
+  %u = math.tanh %b : tensor<1x2x16xf32>
+  %l = linalg.reduce { arith.addf } ins(%u : tensor<1x2x16xf32>) outs(%z0 : tensor<f32>) dimensions = [0, 1, 2]
+  return %l, %g : tensor<f32>, tensor<16xf32>
+}

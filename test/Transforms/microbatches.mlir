@@ -66,3 +66,11 @@ func.func @main(%x: tensor<2x3xf32>, %key: tensor<i64> {remat.key}) -> tensor<2x
   %y = arith.mulf %x, %u : tensor<2x3xf32>
   return %y : tensor<2x3xf32>
 }
+
+// -----
+
+// expected-error @+1 {{argument #1 has 'remat.key' and type 'tensor<2xf32>', expected a tensor<i64>}}
+func.func @main(%x: tensor<4x3xf32>, %key: tensor<2xf32> {remat.key}) -> tensor<4x3xf32> {
+  %y = math.exp %x : tensor<4x3xf32>
+  return %y : tensor<4x3xf32>
+}
