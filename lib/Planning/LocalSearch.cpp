@@ -295,7 +295,7 @@ void LocalSearch::reorderStart() {
     start = runOnce(order);
   timeline.load(start);
   work.setCap(LocalSearchTuning::orderShare,
-              LocalSearchTuning::leastOrderSteps);
+              LocalSearchTuning::orderOverdraftShare);
   std::vector<OpId> order = searchLowOrder(
       graph, budget, timeline.peak(), LocalSearchTuning::orderStates, work);
   work.setCap(std::nullopt);

@@ -138,10 +138,9 @@ struct LocalSearchTuning {
                           tireless = std::numeric_limits<size_t>::max();
   /// Sets of ops that one search for an order looks at. Bounds its memory.
   static constexpr size_t orderStates = 20000;
-  /// The part of the effort that such searches may take, and steps that they
-  /// may take at least.
-  static constexpr double orderShare = 0.25;
-  static constexpr uint64_t leastOrderSteps = 4'000'000;
+  /// The part of the effort that such a search may take, and that of the
+  /// overdraft that it may take at least: a tenth of a second.
+  static constexpr double orderShare = 0.25, orderOverdraftShare = 0.005;
   /// Moves of steps, per op, to lower the peak of an order.
   static constexpr size_t orderMoves = 200;
 };

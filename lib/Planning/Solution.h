@@ -73,11 +73,12 @@ public:
   void setCap(std::optional<uint64_t> steps) {
     cap = steps ? counted() + *steps : std::numeric_limits<uint64_t>::max();
   }
-  /// The same for a share of the effort, and at least so many steps. A time
-  /// limit sets none.
-  void setCap(double share, uint64_t least) {
+  /// The same for the larger of a share of the effort and one of the overdraft.
+  /// A time limit sets none.
+  void setCap(double effortShare, double overdraftShare) {
     if (!options.timeLimitSeconds)
-      setCap(std::max(least, uint64_t(share * double(limit))));
+      setCap(uint64_t(std::max(effortShare * double(limit),
+                               overdraftShare * double(overdraft))));
   }
   /// Whether this share of the work, or of the time, is done.
   bool spent(double share) const {
