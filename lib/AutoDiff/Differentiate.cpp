@@ -138,6 +138,10 @@ static FailureOr<Value> getOutput(func::FuncOp function, int64_t number,
                                   bool mustBeReal) {
   Operation *terminator = function.front().getTerminator();
   int64_t count = terminator->getNumOperands();
+  if (count == 0)
+    return function.emitOpError(
+        "has no results, expected one to differentiate; run it without its "
+        "derivative ('differentiate=false', '--no-gradients')");
   int64_t index = resolveResult(function, number);
   if (index < 0 || index >= count)
     return function.emitOpError("has ")

@@ -8,6 +8,7 @@
 
 #include "remat/Planning/PlanPacking.h"
 #include "remat/Planning/Serialization.h"
+#include "remat/Planning/SharedLimit.h"
 
 using namespace llvm;
 using namespace remat;
@@ -27,7 +28,7 @@ static Expected<int64_t> findSaveAllPeak(Problem problem) {
 /// Replaces the limits of the instance where the options have one. The smallest
 /// budget comes with all that is known of it.
 static Error setLimits(const PlanOptions &plan, int64_t saveAllPeak,
-                       Instance &instance,
+                       const SharedLimit &limit, Instance &instance,
                        std::optional<FeasibilityCertificate> &lowest,
                        std::optional<SmallestPlans> &known) {
   Problem &problem = instance.problem;
@@ -48,7 +49,7 @@ static Error setLimits(const PlanOptions &plan, int64_t saveAllPeak,
     return Error::success();
   }
   Expected<FeasibilityCertificate> certificate =
-      smallestFeasibleBudget(problem, plan.solver);
+      smallestFeasibleBudget(problem, limit.give(plan.solver, 0.5));
   if (!certificate)
     return certificate.takeError();
   problem.deviceBudget = certificate->smallestFeasible;
@@ -57,7 +58,7 @@ static Error setLimits(const PlanOptions &plan, int64_t saveAllPeak,
     return Error::success();
   }
   Expected<PackedSolution> packed =
-      findSmallestArena(problem, *certificate, plan.solver);
+      findSmallestArena(problem, *certificate, limit.give(plan.solver, 0.5));
   if (!packed)
     return packed.takeError();
   problem.deviceBudget = packed->packing.totalBytes;
@@ -112,8 +113,8 @@ static Expected<Found> findPlan(const Instance &instance,
                known ? instance.problem.deviceBudget : std::nullopt};
 }
 
-static Expected<json::Value> planInstance(StringRef text,
-                                          const PlanOptions &plan) {
+static Expected<json::Value> planInstance(StringRef text, PlanOptions plan) {
+  SharedLimit limit(plan.solver);
   Expected<Instance> instance = parseInstance(text);
   if (!instance)
     return instance.takeError();
@@ -124,8 +125,10 @@ static Expected<json::Value> planInstance(StringRef text,
     return saveAllPeak.takeError();
   std::optional<FeasibilityCertificate> lowest;
   std::optional<SmallestPlans> known;
-  if (Error error = setLimits(plan, *saveAllPeak, *instance, lowest, known))
+  if (Error error =
+          setLimits(plan, *saveAllPeak, limit, *instance, lowest, known))
     return std::move(error);
+  plan.solver = limit.give(plan.solver);
   Expected<Found> found = findPlan(*instance, plan, lowest ? &*lowest : nullptr,
                                    known ? &*known : nullptr);
   if (!found)

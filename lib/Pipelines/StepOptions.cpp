@@ -54,9 +54,10 @@ Error remat::checkStepOptions(const StepOptions &options) {
   // The tangents of a sum would take tangents of what it is added to.
   if (options.accumulate && options.tangents)
     return createStringError("'accumulate' and 'tangents' exclude each other");
-  if (options.accumulate && !options.differentiate)
+  if ((options.accumulate || options.cotangents) && !options.differentiate)
     return createStringError(
-        "'accumulate' has no effect: nothing is differentiated");
+        Twine(options.accumulate ? "'accumulate'" : "'cotangents'") +
+        " has no effect: nothing is differentiated");
   if (!options.optimizer.empty() && (options.accumulate || options.tangents))
     return createStringError(
         "'optimizer' excludes 'accumulate' and 'tangents': it leaves no "

@@ -84,6 +84,14 @@ static remat_status runCalls(remat_step *step, size_t first, size_t end,
   });
 }
 
+/// Fails a call before it runs, with a message of the step, too.
+static remat_status refuseCall(remat_step *step, const char *message) {
+  return useIdle(step, [&] {
+    step->error = message;
+    return fail(REMAT_INVALID_ARGUMENT, message);
+  });
+}
+
 remat_status remat_step_run(remat_step *step, const remat_tensor *arguments,
                             size_t argument_count, const remat_tensor *results,
                             size_t result_count) {
@@ -97,8 +105,10 @@ remat_status remat_step_forward(remat_step *step, const remat_tensor *arguments,
                                 size_t argument_count,
                                 const remat_tensor *results,
                                 size_t result_count, remat_state *state) {
-  if (!step || !state)
-    return fail(REMAT_INVALID_ARGUMENT, "step or state is NULL");
+  if (!step)
+    return fail(REMAT_INVALID_ARGUMENT, "step is NULL");
+  if (!state)
+    return refuseCall(step, "state is NULL");
   return runCalls(step, 0, 1, arguments, argument_count, results, result_count,
                   state);
 }
@@ -108,11 +118,13 @@ remat_status remat_step_backward(remat_step *step, size_t backward,
                                  size_t argument_count,
                                  const remat_tensor *results,
                                  size_t result_count, remat_state *state) {
-  if (!step || !state)
-    return fail(REMAT_INVALID_ARGUMENT, "step or state is NULL");
+  if (!step)
+    return fail(REMAT_INVALID_ARGUMENT, "step is NULL");
+  if (!state)
+    return refuseCall(step, "state is NULL");
   if (backward >= remat_step_backward_count(step))
-    return fail(REMAT_INVALID_ARGUMENT,
-                "step has no such backward call: index is out of range");
+    return refuseCall(step,
+                      "step has no such backward call: index is out of range");
   return runCalls(step, backward + 1, backward + 2, arguments, argument_count,
                   results, result_count, state);
 }

@@ -141,6 +141,11 @@ private:
     bool isResult, written;
     uint32_t index;
   };
+  /// Memory that the calls of a run write, of the step or of the state.
+  struct Scratch {
+    uintptr_t begin, end;
+    const char *name;
+  };
   /// What running an entry takes beside its record.
   struct Prepared {
     size_t firstPointer;
@@ -206,8 +211,12 @@ private:
   std::string describeRange(const Range &range) const;
   bool checkOverlaps();
   bool checkState(size_t call, const remat_state &state);
-  /// Checks that a tensor of the call is not in the state, or where it may be.
-  bool checkBesideState(const Range &range);
+  /// Whether the state of the current run is where the caller gave it.
+  bool isStateInPlace();
+  bool checkScratch();
+  /// Checks that a tensor of the call is in none of the memory that calls
+  /// write, or in the state where it may be.
+  bool checkBesideScratch(const Range &range);
   remat_status poisonMemory();
   remat_status runHere(size_t first, size_t end);
   remat_status runEntries(uint32_t begin, uint32_t end);
@@ -304,6 +313,7 @@ private:
   /// What its entries take; of none unless they are timed.
   remat::IterationTimes iterationTimes;
   std::vector<Range> ranges;
+  std::vector<Scratch> scratch;
   std::vector<remat_kernel_status> statuses;
   std::vector<Usage> argumentUsage, resultUsage;
   /// When a call first uses a result, and when it last uses an argument, or a

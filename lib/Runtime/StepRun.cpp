@@ -61,7 +61,10 @@ remat_status remat_step::run(size_t first, size_t end,
       !checkTensors("result", currentResults, resultCount, table.results,
                     resultUsage) ||
       !checkDonations() || !checkOverlaps() ||
-      (state && !checkState(first, *state)))
+      (state && !checkState(first, *state)) || !checkScratch() ||
+      !std::all_of(ranges.begin(), ranges.end(), [&](const Range &range) {
+        return checkBesideScratch(range);
+      }))
     return REMAT_INVALID_ARGUMENT;
   if (flags & REMAT_STEP_PROFILE && first == 0)
     runBegin = now().wall;

@@ -62,7 +62,13 @@ bool remat_step::checkTensor(const std::string &name,
     error = name + " has no dims";
     return false;
   }
-  if (tensor.dtype != info.dtype || tensor.rank != info.rank ||
+  // Dimensions are read of a rank that is right: others may not be there.
+  if (tensor.rank != info.rank) {
+    error = name + " is a tensor of rank " + std::to_string(tensor.rank) +
+            ", expected " + typeText(info.dtype, info.rank, info.dims);
+    return false;
+  }
+  if (tensor.dtype != info.dtype ||
       !std::equal(info.dims, info.dims + info.rank, tensor.dims)) {
     error = name + " is a tensor " +
             typeText(tensor.dtype, tensor.rank, tensor.dims) + ", expected " +
@@ -132,8 +138,9 @@ bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
                               const std::vector<remat_signature> &signatures,
                               const std::vector<Usage> &usages) {
   if (count != signatures.size() || (count > 0 && !tensors)) {
-    error = "step got " + std::to_string(tensors ? count : 0) + " " + what +
-            "s, expected " + std::to_string(signatures.size());
+    error = "step got " + std::to_string(count) + " " + what + "s" +
+            (count > 0 && !tensors ? " at NULL" : "") + ", expected " +
+            std::to_string(signatures.size());
     return false;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -223,25 +230,69 @@ bool remat_step::checkState(size_t call, const remat_state &state) {
     return false;
   }
   bool isHere = isHostMemory(state.data);
-  auto isBesideIt = [&](const Range &range) { return checkBesideState(range); };
   return checkPlace("state", state.data) &&
          fits("state", state.data, state.bytes, table.header.state_bytes,
               isHere ? REMAT_ALIGNMENT : REMAT_DEVICE_ALIGNMENT) &&
          fits("state's host memory", state.host, state.host_bytes,
               table.header.host_bytes) &&
          fits("state's memory for checks", state.check, state.check_bytes,
-              checkBytes()) &&
-         std::all_of(ranges.begin(), ranges.end(), isBesideIt);
+              checkBytes());
 }
 
-bool remat_step::checkBesideState(const Range &range) {
+bool remat_step::isStateInPlace() {
+  // Of a device, a state of the host is only copied.
+  return currentState && currentState->data &&
+         isHostMemory(currentState->data) == !device;
+}
+
+/// Finds the memory that the calls of a run write beside the results and the
+/// state, and checks that nothing of it overlaps another part or the state.
+bool remat_step::checkScratch() {
+  scratch.clear();
+  auto add = [&](const char *name, const void *data, uint64_t begin,
+                 uint64_t end) {
+    auto address = reinterpret_cast<uintptr_t>(data);
+    if (data && begin < end)
+      scratch.push_back({address + begin, address + end, name});
+  };
+  const remat_step_header &header = table.header;
+  // A state in place is none of the arena, whose first bytes may be it.
+  add("the arena", arena.get(), isStateInPlace() ? header.state_bytes : 0,
+      header.arena_bytes);
+  const bool isGiven = currentState && currentState->host;
+  add(isGiven ? "the state's host memory" : "the host arena",
+      isGiven ? currentState->host : host.get(), 0, header.host_bytes);
+  if (!currentState)
+    return true;
+  add("the state's memory for checks", currentState->check, 0, checkBytes());
+  std::vector<Scratch> parts = scratch;
+  auto state = reinterpret_cast<uintptr_t>(currentState->data);
+  if (state && header.state_bytes > 0)
+    parts.push_back({state, state + header.state_bytes, "the state"});
+  for (size_t i = 0; i < parts.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (parts[i].begin < parts[j].end && parts[j].begin < parts[i].end) {
+        error = std::string(parts[i].name) + " overlaps " + parts[j].name;
+        return false;
+      }
+  return true;
+}
+
+bool remat_step::checkBesideScratch(const Range &range) {
+  for (const Scratch &part : scratch)
+    if (range.begin < part.end && part.begin < range.end) {
+      error = describeRange(range) + " overlaps " + part.name +
+              ", expected it elsewhere";
+      return false;
+    }
+  if (!currentState || table.header.state_bytes == 0)
+    return true;
   auto begin = reinterpret_cast<uintptr_t>(currentState->data);
   if (range.end <= begin || range.begin >= begin + table.header.state_bytes)
     return true;
-  // Of a device, a state of the host is only copied.
-  bool isInPlace = isHostMemory(currentState->data) == !device;
-  uint64_t place =
-      range.isResult && isInPlace ? resultPlaces[range.index] : REMAT_NO_PLACE;
+  uint64_t place = range.isResult && isStateInPlace()
+                       ? resultPlaces[range.index]
+                       : REMAT_NO_PLACE;
   if (place != REMAT_NO_PLACE && range.begin == begin + place)
     return true;
   error = describeRange(range) + " overlaps the state, expected it " +

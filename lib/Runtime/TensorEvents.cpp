@@ -132,7 +132,7 @@ remat_status remat_step::provideResult(uint32_t result) {
     return REMAT_INVALID_ARGUMENT;
   }
   ranges.push_back({begin, begin + bytes, true, true, result});
-  if (!checkBesideState(ranges.back()))
+  if (!checkBesideScratch(ranges.back()))
     return REMAT_INVALID_ARGUMENT;
   eventResults[result].data = data;
   for (const Supplied &place : resultPointers[result])

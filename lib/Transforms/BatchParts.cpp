@@ -13,6 +13,7 @@
 #include "remat/Utils/EntryFunction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -20,9 +21,22 @@ using namespace mlir;
 using namespace remat;
 
 Type remat::getSumElement(Type element) {
+  if (auto type = dyn_cast<ComplexType>(element))
+    return ComplexType::get(getSumElement(type.getElementType()));
   auto type = dyn_cast<FloatType>(element);
   return type && type.getWidth() < 32 ? Float32Type::get(element.getContext())
                                       : element;
+}
+
+/// What `map` makes of a float, or of both parts of a complex number.
+static Value mapParts(OpBuilder &builder, Location loc, Value value,
+                      function_ref<Value(Value)> map) {
+  if (!isa<ComplexType>(value.getType()))
+    return map(value);
+  Value real = map(complex::ReOp::create(builder, loc, value));
+  Value imaginary = map(complex::ImOp::create(builder, loc, value));
+  return complex::CreateOp::create(
+      builder, loc, ComplexType::get(real.getType()), real, imaginary);
 }
 
 Value remat::convertFloats(OpBuilder &builder, Location loc, Value value,
@@ -37,6 +51,10 @@ Value remat::convertFloats(OpBuilder &builder, Location loc, Value value,
         [&](OpBuilder &nested, Location loc, ValueRange args) {
           return convertFloats(nested, loc, args[0], element);
         });
+  if (auto type = dyn_cast<ComplexType>(element))
+    return mapParts(builder, loc, value, [&](Value part) {
+      return convertFloats(builder, loc, part, type.getElementType());
+    });
   if (old.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
     return arith::ExtFOp::create(builder, loc, element, value);
   return arith::TruncFOp::create(builder, loc, element, value);
@@ -138,15 +156,25 @@ LogicalResult BatchParts::findBatch(const DenseSet<int64_t> &differentiated) {
   return success();
 }
 
+/// The number of the argument that a result is marked as a gradient of.
+std::optional<int64_t> BatchParts::getGradientArgument(unsigned result) {
+  for (StringRef name : {gradientAttrName, dataGradientAttrName})
+    if (auto of = function.getResultAttrOfType<IntegerAttr>(result, name))
+      return of.getInt();
+  return std::nullopt;
+}
+
 LogicalResult BatchParts::classifyResults() {
   donors = getDonors(function);
   for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
     auto tensor = cast<RankedTensorType>(type);
-    bool isFloat = isa<FloatType>(tensor.getElementType());
-    bool isGradient =
-        function.getResultAttr(number, gradientAttrName) != nullptr;
+    bool isFloat = isDifferentiable(tensor);
+    std::optional<int64_t> of = getGradientArgument(number);
+    bool isGradient = of.has_value();
     if (donors[number])
       kinds.push_back(PartResult::Carried);
+    else if (isFloat && isGradient && isBatch(*of))
+      kinds.push_back(PartResult::StackedShares);
     else if (isFloat && (isGradient || tensor.getRank() == 0))
       kinds.push_back(PartResult::Mean);
     else
@@ -154,7 +182,8 @@ LogicalResult BatchParts::classifyResults() {
     if (isGradient && !isFloat)
       return function.emitOpError("result #")
              << number << " is a gradient of type " << type
-             << ", expected floating-point elements for the mean of parts";
+             << ", expected floating-point or complex elements for the mean of "
+                "parts";
     if (donors[number] && isBatch(donors[number].getArgNumber()))
       return function.emitOpError("argument #")
              << donors[number].getArgNumber()
@@ -230,8 +259,29 @@ Value BatchParts::getSlices(OpBuilder &builder, int64_t argument) {
   return isBatch(argument) ? split(builder, value) : makeKeys(builder, value);
 }
 
-Value BatchParts::join(OpBuilder &builder, Value stack,
-                       RankedTensorType type) const {
+Value BatchParts::createShare(OpBuilder &builder, Location loc, Value value,
+                              Type element) const {
+  return mapParts(
+      builder, loc, convertFloats(builder, loc, value, element),
+      [&](Value part) -> Value {
+        Value share = arith::ConstantOp::create(
+            builder, loc,
+            builder.getFloatAttr(part.getType(), 1.0 / double(parts)));
+        return arith::MulFOp::create(builder, loc, part, share);
+      });
+}
+
+Value BatchParts::join(OpBuilder &builder, Value stack, RankedTensorType type,
+                       PartResult kind) const {
+  if (kind == PartResult::StackedShares)
+    stack = createElementwise(
+        builder, loc, stack, cast<RankedTensorType>(stack.getType()),
+        [&](OpBuilder &nested, Location loc, ValueRange args) {
+          Type wide = getSumElement(type.getElementType());
+          return convertFloats(nested, loc,
+                               createShare(nested, loc, args[0], wide),
+                               type.getElementType());
+        });
   if (type.getRank() == 0 || type.getDimSize(0) != rows)
     return stack;
   SmallVector<int64_t> shape = {parts * rows};

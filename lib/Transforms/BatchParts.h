@@ -19,13 +19,20 @@
 namespace remat {
 
 /// What becomes of a result of the parts: their mean, what is carried from part
-/// to part, or all of them.
-enum class PartResult { Mean, Carried, Stacked };
+/// to part, all of them, or the shares that all of them have in their mean, as
+/// of gradients with respect to what each part has its own of.
+enum class PartResult { Mean, Carried, Stacked, StackedShares };
+
+/// Whether there is one for each part.
+inline bool isStacked(PartResult kind) {
+  return kind == PartResult::Stacked || kind == PartResult::StackedShares;
+}
 
 /// What sums of `element` are kept in.
 mlir::Type getSumElement(mlir::Type element);
 
-/// `value`, a float or a tensor of floats, with elements of another width.
+/// `value`, a float, a complex number or a tensor of such, with elements of
+/// another width.
 mlir::Value convertFloats(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value value, mlir::Type element);
 
@@ -51,6 +58,7 @@ public:
   /// Finds out what belongs to the batch, where that is not given: arguments
   /// whose numbers are not in `differentiated`.
   llvm::LogicalResult findBatch(const llvm::DenseSet<int64_t> &differentiated);
+  std::optional<int64_t> getGradientArgument(unsigned result);
   /// Finds out what becomes of each result.
   llvm::LogicalResult classifyResults();
 
@@ -76,7 +84,11 @@ public:
   /// where a part has a row for each row of its batch, else in a dimension of
   /// its own.
   mlir::Value join(mlir::OpBuilder &builder, mlir::Value stack,
-                   mlir::RankedTensorType type) const;
+                   mlir::RankedTensorType type, PartResult kind) const;
+  /// The share that a float or a complex number of a part has in the mean of
+  /// all parts, of type `element`.
+  mlir::Value createShare(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value value, mlir::Type element) const;
   /// Lets the function return `values`, which are made of nothing that the
   /// operations in `old` make, and erases these.
   void finish(llvm::ArrayRef<mlir::Operation *> old, mlir::ValueRange values);

@@ -14,6 +14,7 @@
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
@@ -28,7 +29,8 @@ Operation *remat::findCombiner(linalg::LinalgOp op, unsigned result) {
   SmallVector<Operation *, 1> combiners;
   if (!matchReduction(op.getRegionOutputArgs(), result, combiners) ||
       combiners.size() != 1 || combiners.front()->getNumResults() != 1 ||
-      !arith::getNeutralElement(combiners.front()))
+      !(isa<complex::AddOp>(combiners.front()) ||
+        arith::getNeutralElement(combiners.front())))
     return nullptr;
   return combiners.front();
 }

@@ -379,7 +379,6 @@ void LayerLoops::writeBody(unsigned number) {
 /// The mean of what all parts give, tensors of `type`.
 Value LayerLoops::takeMean(Value stack, RankedTensorType type) {
   Type element = getSumElement(type.getElementType());
-  auto share = builder.getFloatAttr(element, 1.0 / double(parts));
   AffineMap all = builder.getMultiDimIdentityMap(type.getRank() + 1);
   SmallVector<utils::IteratorType> iterators(type.getRank() + 1,
                                              utils::IteratorType::parallel);
@@ -391,12 +390,9 @@ Value LayerLoops::takeMean(Value stack, RankedTensorType type) {
           all, AffineMap::getMinorIdentityMap(
                    type.getRank() + 1, type.getRank(), builder.getContext())},
       iterators, [&](OpBuilder &nested, Location loc, ValueRange args) {
-        Value term = arith::MulFOp::create(
-            nested, loc, convertFloats(nested, loc, args[0], element),
-            arith::ConstantOp::create(nested, loc, share));
-        linalg::YieldOp::create(
-            nested, loc,
-            arith::AddFOp::create(nested, loc, args[1], term).getResult());
+        Value term = createShare(nested, loc, args[0], element);
+        linalg::YieldOp::create(nested, loc,
+                                createSum(nested, loc, args[1], term));
       });
   return convertFloats(builder, loc, sum.getResult(0), type.getElementType());
 }
@@ -447,8 +443,9 @@ void LayerLoops::rewrite() {
       continue;
     Value stack = results.lookup(terminator->getOperand(number));
     auto type = cast<RankedTensorType>(resultTypes[number]);
-    returned[number] = kind == PartResult::Mean ? takeMean(stack, type)
-                                                : join(builder, stack, type);
+    returned[number] = kind == PartResult::Mean
+                           ? takeMean(stack, type)
+                           : join(builder, stack, type, kind);
   }
   finish(old, returned);
 }

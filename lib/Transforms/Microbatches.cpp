@@ -74,7 +74,7 @@ func::FuncOp PartLoop::writePart() {
   SmallVector<unsigned> order, stacked;
   DenseSet<int64_t> moved;
   for (auto [number, kind] : llvm::enumerate(kinds)) {
-    if (kind == PartResult::Stacked) {
+    if (isStacked(kind)) {
       stacked.push_back(number);
       continue;
     }
@@ -119,11 +119,8 @@ Value PartLoop::addShare(OpBuilder &builder, Value sum, Value value) {
   return createElementwise(
       builder, loc, {sum, value}, type,
       [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        Value share = arith::ConstantOp::create(
-            nested, loc, nested.getFloatAttr(element, 1.0 / double(parts)));
-        Value term = arith::MulFOp::create(
-            nested, loc, convertFloats(nested, loc, args[1], element), share);
-        return arith::AddFOp::create(nested, loc, args[0], term);
+        return createSum(nested, loc, args[0],
+                         createShare(nested, loc, args[1], element));
       });
 }
 
@@ -185,7 +182,7 @@ void PartLoop::writeStep(func::FuncOp part) {
   }
   llvm::append_range(types, ValueRange(inits).getTypes());
   for (auto [number, kind] : llvm::enumerate(kinds))
-    if (kind == PartResult::Stacked)
+    if (isStacked(kind))
       types.push_back(addParts(cast<RankedTensorType>(resultTypes[number])));
   for (BlockArgument argument : block.getArguments())
     if (!carried.contains(argument.getArgNumber()) &&
@@ -200,8 +197,8 @@ void PartLoop::writeStep(func::FuncOp part) {
   SmallVector<Value> returned;
   for (auto [number, kind] : llvm::enumerate(kinds)) {
     auto type = cast<RankedTensorType>(resultTypes[number]);
-    if (kind == PartResult::Stacked) {
-      returned.push_back(join(builder, *stacks++, type));
+    if (isStacked(kind)) {
+      returned.push_back(join(builder, *stacks++, type, kind));
       continue;
     }
     returned.push_back(

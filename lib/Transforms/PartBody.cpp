@@ -12,6 +12,7 @@
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -104,13 +105,14 @@ Value PartBody::makeRows(Value value, unsigned dim) {
 Value PartBody::createNeutral(OpResult total) {
   auto type = cast<RankedTensorType>(total.getType());
   auto op = dyn_cast<linalg::LinalgOp>(total.getOwner());
-  if (!op)
+  Operation *combiner =
+      op ? findCombiner(op, total.getResultNumber()) : nullptr;
+  if (!op || isa<complex::AddOp>(combiner))
     return createZeros(builder, total.getLoc(), type);
   Value empty = tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
                                         type.getElementType());
   Value neutral = arith::ConstantOp::create(
-      builder, op.getLoc(),
-      *arith::getNeutralElement(findCombiner(op, total.getResultNumber())));
+      builder, op.getLoc(), *arith::getNeutralElement(combiner));
   return linalg::FillOp::create(builder, op.getLoc(), neutral, empty)
       .getResult(0);
 }

@@ -26,6 +26,11 @@ static int64_t countBlocks(RankedTensorType type) {
   return llvm::divideCeil(type.getNumElements(), codecBlockSize);
 }
 
+/// Scales of f64 have its range, all others that of f32.
+static Type getScaleType(Type element) {
+  return element.isF64() ? element : Float32Type::get(element.getContext());
+}
+
 SmallVector<RankedTensorType> remat::getPackedTypes(RankedTensorType type,
                                                     ElementCodec codec) {
   MLIRContext *context = type.getContext();
@@ -35,7 +40,7 @@ SmallVector<RankedTensorType> remat::getPackedTypes(RankedTensorType type,
   int64_t bytes =
       codec == ElementCodec::Int4 ? codecBlockSize / 2 : codecBlockSize;
   return {RankedTensorType::get({blocks, bytes}, IntegerType::get(context, 8)),
-          RankedTensorType::get(blocks, Float32Type::get(context))};
+          RankedTensorType::get(blocks, getScaleType(type.getElementType()))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -48,10 +53,11 @@ struct Scalars {
   OpBuilder &builder;
   Location loc;
 
-  Value f32(double value) {
+  Value constant(Type type, double value) {
     return arith::ConstantOp::create(builder, loc,
-                                     builder.getF32FloatAttr(value));
+                                     builder.getFloatAttr(type, value));
   }
+  Value f32(double value) { return constant(builder.getF32Type(), value); }
   Value i32(int32_t value) {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getI32IntegerAttr(value));
@@ -103,16 +109,20 @@ Value Scalars::toInteger(Value number) {
   return arith::FPToSIOp::create(builder, loc, builder.getI32Type(), rounded);
 }
 
-/// The quotient, which is within `largest` even where a tiny scale is not
-/// exact. It is 0 where the scale says that the block is all zeros or holds
+/// The quotient in f32, which is within `largest` even where a tiny scale is
+/// not exact. It is 0 where the scale says that the block is all zeros or holds
 /// what is not finite.
 Value Scalars::divide(Value number, Value scale, double largest) {
+  Type type = scale.getType();
+  number = convert(number, type);
   Value isUsual = apply<arith::AndIOp>(
-      compare(arith::CmpFPredicate::OGT, scale, f32(0)),
-      compare(arith::CmpFPredicate::OLT, scale, f32(INFINITY)));
-  Value ratio = select(isUsual, apply<arith::DivFOp>(number, scale), f32(0));
-  ratio = apply<arith::MinimumFOp>(ratio, f32(largest));
-  return apply<arith::MaximumFOp>(ratio, f32(-largest));
+      compare(arith::CmpFPredicate::OGT, scale, constant(type, 0)),
+      compare(arith::CmpFPredicate::OLT, scale, constant(type, INFINITY)));
+  Value ratio =
+      select(isUsual, apply<arith::DivFOp>(number, scale), constant(type, 0));
+  ratio = apply<arith::MinimumFOp>(ratio, constant(type, largest));
+  ratio = apply<arith::MaximumFOp>(ratio, constant(type, -largest));
+  return convert(ratio, builder.getF32Type());
 }
 
 // E4M3 has a sign, 4 bits of exponent with a bias of 7, and 3 of mantissa. Its
@@ -193,24 +203,26 @@ static Value createOnBlocks(OpBuilder &builder, Location loc, ValueRange inputs,
 /// The largest magnitude of each block over that of a code.
 static Value createScales(OpBuilder &builder, Location loc, Value value,
                           ElementCodec codec) {
-  Type f32 = builder.getF32Type();
-  int64_t blocks = cast<RankedTensorType>(value.getType()).getDimSize(0);
-  Value init = createZeros(builder, loc, RankedTensorType::get(blocks, f32));
+  auto type = cast<RankedTensorType>(value.getType());
+  auto scales = RankedTensorType::get(type.getDimSize(0),
+                                      getScaleType(type.getElementType()));
+  Value init = createZeros(builder, loc, scales);
   Value largest = createOnBlocks(
       builder, loc, value, init,
       [](OpBuilder &nested, Location loc, ValueRange args) -> Value {
         Scalars scalars = {nested, loc};
-        Value number = scalars.convert(args[0], nested.getF32Type());
+        Value number = scalars.convert(args[0], args[1].getType());
         Value size = math::AbsFOp::create(nested, loc, number);
         return arith::MaximumFOp::create(nested, loc, args[1], size);
       },
       /*isReduction=*/true);
   return createElementwise(
-      builder, loc, largest, RankedTensorType::get(blocks, f32),
+      builder, loc, largest, scales,
       [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
         Scalars scalars = {nested, loc};
-        return scalars.apply<arith::DivFOp>(args[0],
-                                            scalars.f32(getLargestCode(codec)));
+        return scalars.apply<arith::DivFOp>(
+            args[0],
+            scalars.constant(args[0].getType(), getLargestCode(codec)));
       });
 }
 
@@ -231,7 +243,6 @@ static Value createCodes(OpBuilder &builder, Location loc, Value value,
                          Value scales, ElementCodec codec) {
   double largest = getLargestCode(codec);
   auto divide = [&](Scalars &scalars, Value number, Value scale) {
-    number = scalars.convert(number, scalars.builder.getF32Type());
     return scalars.divide(number, scale, largest);
   };
   int64_t blocks = cast<RankedTensorType>(value.getType()).getDimSize(0);
@@ -367,7 +378,8 @@ static Value createNumbers(OpBuilder &builder, Location loc, ValueRange packed,
                                   : arith::SIToFPOp::create(
                                         nested, loc, nested.getF32Type(), code)
                                         .getResult();
-               number = scalars.apply<arith::MulFOp>(number, args[1]);
+               number = scalars.apply<arith::MulFOp>(
+                   scalars.convert(number, args[1].getType()), args[1]);
                linalg::YieldOp::create(
                    nested, loc, scalars.convert(number, type.getElementType()));
              })

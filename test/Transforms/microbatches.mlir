@@ -74,3 +74,49 @@ func.func @main(%x: tensor<4x3xf32>, %key: tensor<2xf32> {remat.key}) -> tensor<
   %y = math.exp %x : tensor<4x3xf32>
   return %y : tensor<4x3xf32>
 }
+
+// -----
+
+// What each part has its own of has the gradient of the mean of all parts. A
+// gradient of data that all parts have is a mean, as those of weights.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:  -> (tensor<8x3xbf16> {remat.data_gradient = 1 : i64}, tensor<7xf32> {remat.data_gradient = 2 : i64}, tensor<3xf32> {remat.gradient = 0 : i64})
+// CHECK:       %[[ALL:.*]]:3 = remat.loop @main_part count 4
+// CHECK:       %[[SHARES:.*]] = linalg.generic {{.*}} ins(%[[ALL]]#2 : tensor<4x2x3xbf16>)
+// CHECK:       arith.extf
+// CHECK:       arith.constant 2.500000e-01 : f32
+// CHECK:       arith.mulf
+// CHECK:       arith.truncf
+// CHECK:       %[[ROWS:.*]] = tensor.collapse_shape %[[SHARES]] {{\[}}[0, 1], [2]]
+// CHECK:       return %[[ROWS]], %[[ALL]]#0, %[[ALL]]#1
+func.func @main(%w: tensor<3xf32>, %x: tensor<2x3xbf16>, %t: tensor<7xf32>)
+    -> (tensor<2x3xbf16> {remat.data_gradient = 1 : i64}, tensor<7xf32> {remat.data_gradient = 2 : i64},
+        tensor<3xf32> {remat.gradient = 0 : i64}) {
+  %gx = math.sin %x : tensor<2x3xbf16>
+  %gt = math.sin %t : tensor<7xf32>
+  %gw = math.sin %w : tensor<3xf32>
+  return %gx, %gt, %gw : tensor<2x3xbf16>, tensor<7xf32>, tensor<3xf32>
+}
+
+// -----
+
+// Complex gradients have a mean, too.
+// CHECK-LABEL: func.func @main
+// CHECK:       remat.loop @main_part count 4 carried(%{{.*}}) {{.*}} -> tensor<3xcomplex<f64>>
+// CHECK-LABEL: func.func private @main_part
+// CHECK:       complex.re
+// CHECK:       arith.constant 2.500000e-01 : f64
+// CHECK:       complex.im
+// CHECK:       complex.create
+// CHECK:       complex.add
+func.func @main(%w: tensor<3xcomplex<f64>>, %x: tensor<2x3xf32>)
+    -> (tensor<3xcomplex<f64>> {remat.gradient = 0 : i64}) {
+  return %w : tensor<3xcomplex<f64>>
+}
+
+// -----
+
+// expected-error @+1 {{result #0 is a gradient of type 'tensor<3xi32>', expected floating-point or complex elements for the mean of parts}}
+func.func @main(%w: tensor<3xi32>, %x: tensor<2x3xf32>) -> (tensor<3xi32> {remat.data_gradient = 0 : i64}) {
+  return %w : tensor<3xi32>
+}

@@ -78,3 +78,32 @@ func.func @main(%w: tensor<3x5xf32>, %labels: tensor<8xi64>, %x: tensor<8x2x3xi3
   %loss = arith.divf %s, %c : tensor<f32>
   return %loss, %t : tensor<f32>, tensor<5x16xf32>
 }
+
+// -----
+
+// Products of complex numbers have rows, and sums over them begin with zeros.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:  attributes {remat.batch_parts = 4 : i64}
+// CHECK:       remat.loop {{.*}} count 4 {{.*}} tensor<4x2x3xi64>
+// CHECK:       func.func private
+// CHECK:       linalg.contract {{.*}} -> tensor<2x5xcomplex<f64>>
+// CHECK:       linalg.contract {{.*}} -> tensor<3x5xcomplex<f64>>
+func.func @main(%w: tensor<3x5xcomplex<f64>>, %x: tensor<8x3xi64>) -> tensor<3x5xcomplex<f64>> {
+  %z = complex.constant [0.0, 0.0] : complex<f64>
+  %r = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<8x3xcomplex<f64>>
+  %xc = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x3xi64>) outs(%e : tensor<8x3xcomplex<f64>>) {
+  ^bb0(%a: i64, %o: complex<f64>):
+    %f = arith.sitofp %a : i64 to f64
+    %c = complex.create %f, %r : complex<f64>
+    linalg.yield %c : complex<f64>
+  } -> tensor<8x3xcomplex<f64>>
+  %z0 = tensor.splat %z : tensor<8x5xcomplex<f64>>
+  %y = linalg.contract indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+      ins(%xc, %w : tensor<8x3xcomplex<f64>>, tensor<3x5xcomplex<f64>>) outs(%z0 : tensor<8x5xcomplex<f64>>) -> tensor<8x5xcomplex<f64>>
+  %z1 = tensor.splat %z : tensor<3x5xcomplex<f64>>
+  %g = linalg.contract indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+      ins(%xc, %y : tensor<8x3xcomplex<f64>>, tensor<8x5xcomplex<f64>>) outs(%z1 : tensor<3x5xcomplex<f64>>) -> tensor<3x5xcomplex<f64>>
+  return %g : tensor<3x5xcomplex<f64>>
+}

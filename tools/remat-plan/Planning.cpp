@@ -13,6 +13,7 @@
 
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Planning/PlanPacking.h"
+#include "remat/Planning/SharedLimit.h"
 
 using namespace llvm;
 using namespace remat;
@@ -22,33 +23,6 @@ using namespace remat::tools;
 
 static constexpr StringLiteral interruptedEarly =
     "interrupted before a plan within the budget was found";
-
-namespace {
-/// The time limit of several searches in a row.
-class SharedLimit {
-public:
-  explicit SharedLimit(const SolverOptions &options)
-      : seconds(options.timeLimitSeconds) {}
-
-  /// Gives a search a share of the time that is left.
-  SolverOptions give(SolverOptions options, double share = 1) const {
-    if (seconds)
-      options.timeLimitSeconds = *getSecondsLeft() * share;
-    return options;
-  }
-  std::optional<double> getSecondsLeft() const {
-    if (!seconds)
-      return std::nullopt;
-    std::chrono::duration<double> passed = Clock::now() - start;
-    return std::max(*seconds - passed.count(), 0.0);
-  }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  std::optional<double> seconds;
-  Clock::time_point start = Clock::now();
-};
-} // namespace
 
 /// The share of the time of what comes before the frontier, if that is asked
 /// for: it is one budget of many.
@@ -110,12 +84,14 @@ static Error packSolution(std::optional<double> secondsLeft, Outcome &outcome) {
 /// A plan whose arena is within the budget. The smallest one asked for is that
 /// of the plan with the smallest arena, or of a faster plan that fits there.
 static Error findPackedSolution(const PlanOptions &plan,
-                                const SolverOptions &search, Outcome &outcome) {
+                                const SolverOptions &options,
+                                Outcome &outcome) {
+  SharedLimit limit(options);
   Problem &problem = outcome.instance.problem;
   std::optional<SmallestPlans> known;
   if (outcome.certificate) {
-    Expected<PackedSolution> smallest =
-        findSmallestArena(problem, *outcome.certificate, search);
+    Expected<PackedSolution> smallest = findSmallestArena(
+        problem, *outcome.certificate, limit.give(options, 0.5));
     if (!smallest)
       return smallest.takeError();
     problem.deviceBudget = outcome.smallestFeasible =
@@ -125,7 +101,7 @@ static Error findPackedSolution(const PlanOptions &plan,
     known = {*outcome.certificate, std::move(*smallest)};
   }
   Expected<PackedSolution> found = solveWithinArena(
-      problem, plan.planner, search, known ? &*known : nullptr);
+      problem, plan.planner, limit.give(options), known ? &*known : nullptr);
   if (found) {
     outcome.cutShort = found->solution.cutShort;
     outcome.solution = std::move(found->solution);

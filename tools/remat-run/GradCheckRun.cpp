@@ -256,8 +256,10 @@ Error run::runGradCheck(int order) {
     return module.takeError();
   const StepOptions &step = options().step;
   auto entry = findEntry(**module, step.function);
-  if (!entry)
-    return makeError("has no function '" + step.function + "'");
+  if (!entry) {
+    (void)reportNoEntry(**module, step.function);
+    return makeError("could not compile " + options().inputFile);
+  }
   Expected<GradCheck> check =
       GradCheck::get(entry, step.wrt, order, options().forwardOnly);
   if (!check)

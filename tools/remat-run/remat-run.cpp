@@ -88,6 +88,9 @@ static Error applyFlags() {
   for (const std::string &budget : options().budgets)
     if (Error error = planning::parseBudget(budget).takeError())
       return prefixError("--budget", std::move(error));
+  if (options().budgets.size() > 1 && is_contained(options().budgets, ""))
+    return makeError("--budget: expected a budget between commas, got none; a "
+                     "step without a budget is one of another run");
   if (Error error = options().plan.check())
     return error;
   if (options().storedPlan.isGiven() && !options().budgets.empty())

@@ -213,8 +213,9 @@ typedef struct remat_tensor_info {
 typedef struct remat_tensor_events {
   /// The memory of a result that was given with dims and without data, before
   /// the call first writes there: at least the bytes of the result, which
-  /// overlap no other tensor of the call, and nothing of the state but at its
-  /// `state_offset`. NULL ends the call with REMAT_OUT_OF_MEMORY.
+  /// overlap no other tensor of the call, neither the arena nor the state's
+  /// host memory, and nothing of the state but at its `state_offset`. NULL ends
+  /// the call with REMAT_OUT_OF_MEMORY.
   void *(*provide)(void *user, size_t result);
   /// The call reads an argument no more, so that its memory may be released,
   /// and be that of a result; not of one that gives its buffer to a result.
@@ -228,7 +229,9 @@ typedef struct remat_tensor_events {
 
 /// What the forward call of a step leaves for its backward calls: memory of the
 /// caller. Several forward calls may have been made before the backward calls,
-/// each with a state of its own.
+/// each with a state of its own. Its three parts do not overlap each other, nor
+/// the arena, of which a step for the CPU leaves the first
+/// remat_step_state_bytes to a state.
 typedef struct remat_state {
   /// At least remat_step_state_bytes, aligned to REMAT_ALIGNMENT, or in memory
   /// of a device to 256 bytes.
@@ -331,8 +334,9 @@ remat_status remat_step_load(const remat_module *module,
 /// Runs the step. Arguments and results must be as remat_step_argument and
 /// remat_step_result say; a result must not overlap another result or an
 /// argument, but for the one that gives it its buffer (remat_tensor_info's
-/// `donation`), which must be in the same place. After a failure the results'
-/// contents are undefined; the step can be run again.
+/// `donation`), which must be in the same place. None of them overlaps the
+/// arena, if that is the caller's. After a failure the results' contents are
+/// undefined; the step can be run again.
 remat_status remat_step_run(remat_step *step, const remat_tensor *arguments,
                             size_t argument_count, const remat_tensor *results,
                             size_t result_count);

@@ -8,6 +8,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace llvm;
 using namespace remat;
@@ -15,7 +17,7 @@ using namespace remat::options;
 
 namespace {
 
-/// The name of a variable in C99 and C++17 that is not one of the runtime's.
+/// The name of a variable in C99 and C++17 that is none of a library's.
 struct IdentifierSyntax {
   static constexpr OptionKind kind = OptionKind::Value;
   StringRef describe() const { return "identifier"; }
@@ -95,6 +97,20 @@ static bool isKeyword(StringRef name) {
   return keywords.contains((" " + name + " ").str());
 }
 
+/// Whether the C library or the header of a step has something of this name, or
+/// may have it: kernels call functions of the library, and would find the
+/// module there.
+static bool isOfLibrary(StringRef name) {
+  static const TargetLibraryInfoImpl library{Triple("x86_64-linux-gnu")};
+  LibFunc function;
+  bool isReserved = name.starts_with("__") ||
+                    (name.size() > 1 && name[0] == '_' && isUpper(name[1]));
+  bool isOfHeader = name == "NULL" || name == "offsetof" ||
+                    name.starts_with("REMAT_") || name.ends_with("_t");
+  return isReserved || isOfHeader || name == "main" ||
+         library.getLibFunc(name, function);
+}
+
 Error IdentifierSyntax::parse(StringRef text, std::string &value) const {
   bool isIdentifier =
       !text.empty() && !isDigit(text[0]) &&
@@ -106,6 +122,10 @@ Error IdentifierSyntax::parse(StringRef text, std::string &value) const {
     return createStringError("'" + text +
                              "' is no name for a module, names that start with "
                              "'remat_' are the runtime's");
+  if (isOfLibrary(text))
+    return createStringError("'" + text +
+                             "' is no name for a module, the C library or a "
+                             "header has or may have it; give another");
   value = text.str();
   return Error::success();
 }

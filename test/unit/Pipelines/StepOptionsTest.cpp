@@ -224,6 +224,12 @@ TEST(StepOptions, BadValuesChangeNothing) {
   EXPECT_EQ(set(options, "name", "remat_x"),
             "name: 'remat_x' is no name for a module, names that start with "
             "'remat_' are the runtime's");
+  for (const char *name : {"sin", "cosf", "memcpy", "main", "size_t", "_Bool",
+                           "__stack", "NULL", "REMAT_NONE"})
+    EXPECT_EQ(set(options, "name", name),
+              std::string("name: '") + name +
+                  "' is no name for a module, the C library or a header has or "
+                  "may have it; give another");
   EXPECT_EQ(set(options, "host-budget", "min"),
             "host-budget: expected bytes with an optional suffix KiB, MiB or "
             "GiB, got 'min'");

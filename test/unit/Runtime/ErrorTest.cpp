@@ -79,7 +79,7 @@ TEST(RunErrors, Tensors) {
   refused({wrong, z}, {y, w},
           "argument 0 'x' is a tensor '4x5xf32', expected '4x4xf32'");
   refused({x, x}, {y, w},
-          "argument 1 'z' is a tensor '4x4xf32', expected '2xf32'");
+          "argument 1 'z' is a tensor of rank 2, expected '2xf32'");
   other.dtype = REMAT_I32;
   refused({other, z}, {y, w},
           "argument 0 'x' is a tensor '4x4xi32', expected '4x4xf32'");
@@ -94,6 +94,11 @@ TEST(RunErrors, Tensors) {
   refused({other, z}, {y, w}, "argument 0 'x' has no dims");
   other.rank = -1;
   refused({other, z}, {y, w}, "argument 0 'x' has no dims");
+  // Dimensions of a rank that is wrong may not be there.
+  other = good;
+  other.rank = 1 << 30;
+  refused({other, z}, {y, w},
+          "argument 0 'x' is a tensor of rank 1073741824, expected '4x4xf32'");
   refused({x, z}, {x, w}, "result 0 'y' overlaps argument 0 'x'");
   other = w;
   other.data = y.values.data() + 14;

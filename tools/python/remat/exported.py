@@ -168,6 +168,10 @@ class ExportedStep:
         self.exported = exported
         if options.get("optimizer") and any(a.role == "param" and a.leaf is not None for a in exported.arguments):
             raise ArgumentError("optimizer: " + NOT_IN_JAX)
+        for name in ("tangents", "wrt", "result"):
+            if options.get(name) not in (None, False, ""):
+                raise ArgumentError("the option '%s' is not one of an exported step: it computes and takes what was "
+                                    "exported. Export the function that you want" % name)
         values = dict(options, differentiate=False)
         if any(str(options.get(name) or 1) != "1" for name in ("split_batch", "microbatches")):
             values.setdefault("batch_arguments", exported.batch_arguments())

@@ -374,17 +374,19 @@ class Function:
         self.emit("} : %s to %s" % (value.type, result.type))
         return result
 
-    def text(self, results, names=None, visibility="", gradients=None):
+    def text(self, results, names=None, visibility="", gradients=None, data_gradients=None):
         """The function and those that it runs. `results` are values, `names` theirs, if they have any. `gradients` says
-        by numbers of results of which argument, by its number, they are the gradients that an optimizer uses."""
+        by numbers of results of which argument, by its number, they are the gradients that an optimizer uses, and
+        `data_gradients` the same of those that it does not."""
         arguments = ", ".join("%s: %s%s" % (value.name, value.type, self._attributes(value, name))
                               for value, name in self.arguments)
         names = names or [None] * len(results)
         types = []
         for number, (value, name) in enumerate(zip(results, names)):
             attributes = ["remat.name = %s" % quote(name)] if name else []
-            if number in (gradients or {}):
-                attributes.append("remat.gradient = %d" % gradients[number])
+            for name, of in (("gradient", gradients), ("data_gradient", data_gradients)):
+                if number in (of or {}):
+                    attributes.append("remat.%s = %d" % (name, of[number]))
             types.append(value.type + (" {%s}" % ", ".join(attributes) if attributes else ""))
         types = ", ".join(types)
         end = "  return %s : %s" % (", ".join(v.name for v in results), ", ".join(v.type for v in results)) \

@@ -81,6 +81,19 @@ class DrawsTest(unittest.TestCase):
             expected.append(torch.where(number <= n, chances, 0))
         self.check_counts(draws, expected)
 
+    def test_complex_numbers(self):
+        """Both parts of numbers in [0, 1) are such. Of normal ones, each has half of the variance, and the mean."""
+        one = torch.ones(self.COUNT, 2)
+        normal = lambda x: torch.special.ndtr(x * 2 ** 0.5)
+        filled = lambda x: torch.empty(x.shape, dtype=torch.complex64).normal_(2.0, 3.0) * x
+        for run, cumulative in ((lambda x: x * torch.rand(x.shape, dtype=torch.complex64), lambda x: x),
+                                (lambda x: x * torch.randn(x.shape, dtype=torch.complex128), normal),
+                                (lambda x: torch.randn_like(torch.complex(x, x)), normal),
+                                (lambda x: (filled(x) - 2 - 2j) / 3, normal)):
+            draws = torch.view_as_real(compiled(run)(one))
+            self.check_distribution(draws.flatten(1), cumulative)
+            self.assertLess(float(torch.corrcoef(draws.flatten(0, 1).T)[0, 1].abs()), 0.05)
+
     def test_a_seed_repeats_them(self):
         function = compiled(lambda a: (torch._standard_gamma(a), torch.poisson(a)))
         shape = torch.rand(20) * 20

@@ -334,6 +334,33 @@ class ExportTest(unittest.TestCase):
         found = step(None, torch.ones(6, 16), seed=torch.tensor(3))[1]["w"]
         torch.testing.assert_close(found, sum(expected) / 3)
 
+    def test_gradients_of_data_in_parts_of_a_batch(self):
+        """They are those of the mean that the step returns; what all parts have is no part of the batch."""
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Linear(5, 7)
+                self.w = nn.Parameter(torch.randn(7, dtype=torch.complex64))
+
+            def forward(self, x, scale):
+                return (self.inner(x) * scale * self.w).abs().pow(2).mean()
+
+        model, x, scale = Scaled(), torch.randn(12, 5, requires_grad=True), torch.randn(7, requires_grad=True)
+        exported = rt.export(model, (torch.randn(4, 5, requires_grad=True), scale))
+        loss, gradients = remat.compile(exported, microbatches=3, threads=1)(None, x.detach(), scale.detach())
+        expected = sum(model(part, scale) for part in x.chunk(3)) / 3
+        expected.backward()
+        torch.testing.assert_close(loss, expected.detach())
+        torch.testing.assert_close(gradients["arg0"], x.grad)
+        torch.testing.assert_close(gradients["arg1"], scale.grad)
+        torch.testing.assert_close(gradients["w"], model.w.grad)
+        torch.testing.assert_close(gradients["inner.weight"], model.inner.weight.grad)
+        for name in ("tangents", "wrt", "result"):
+            with self.assertRaisesRegex(remat.ArgumentError, "the option '%s' is not one of an exported step" % name):
+                remat.compile(exported, **{name: 1})
+        with self.assertRaisesRegex(remat.Error, "'cotangents' has no effect: nothing is differentiated"):
+            remat.compile(exported, cotangents=True)
+
     def test_functions(self):
         w = torch.randn(4, requires_grad=True)
         loss, gradients = remat.compile(rt.export(lambda w, x: (w * x).tanh().sum(), (w, torch.ones(4))))(

@@ -101,6 +101,20 @@ class HigherOrderTest(unittest.TestCase):
     def test_maps(self):
         self.check(lambda m, x: map_rows(lambda row, w: (row @ w).sin() * m.shift, x, m.a.weight), torch.randn(4, 3, 6))
 
+    def test_regions_that_are_compiled_once(self):
+        """The whole graph is planned together, so their calls are put in their places."""
+        inner = torch.compiler.nested_compile_region(lambda x, w: (x @ w).tanh())
+        outer = torch.compiler.nested_compile_region(lambda x, w: (inner(x, w), x.sum() * w))
+
+        def run(m, x):
+            total = 0
+            for w in (m.a.weight, m.b.weight, m.a.weight):
+                x, y = outer(x, w)
+                total = total + y
+            return x, total
+
+        self.check(run, torch.randn(5, 6))
+
     def test_flex_attention(self):
         """On the CPU, PyTorch has no derivative of it, but of what is exported."""
         from torch.nn.attention import flex_attention as flex

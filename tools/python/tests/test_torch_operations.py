@@ -167,6 +167,25 @@ class OperationTest(unittest.TestCase):
         with self.assertRaisesRegex(remat.RunError, "a mask holds at another number of places than the 2 of the val"):
             run(self.x(), rows, self.x(2, 6))
 
+    def test_assignments_by_masks_and_indices(self):
+        """Masks stand for the indices of where they hold, as many as the other indices, or as the other masks have."""
+        rows, columns = torch.tensor([True, False, True, False, False, True]), torch.tensor([False, True] * 3)
+        one, index = torch.arange(6) == 4, torch.tensor([3, -1, 0])
+        for key, values in (((rows, index), 3), ((index, columns), 3), ((rows, columns), 3), ((one, columns), 3),
+                            ((one, index), 3), ((rows, torch.tensor(-2)), 3), ((rows, torch.tensor([1])), 1)):
+            self.check(lambda m, x, key=key, n=values: written(x * m.w, key, m.w[0, :n]) * x, self.x())
+            self.check(lambda m, x, key=key: written(x * m.w, key, 2.0) * m.w, self.x())
+            self.check(lambda m, x, key=key, n=values: (x * m.w).index_put(key, m.w[0, :n], True) * x, self.x())
+        for key, shape in (((slice(None), rows, index), (2, 6, 6)), ((rows, slice(None), index), (6, 2, 6)),
+                           ((..., rows, columns), (2, 6, 6)), ((rows.view(2, 3), index), (2, 3, 12))):
+            self.check(lambda m, x, key=key: written(x, key, m.w.mean()) * m.w.sum(), self.x(72).view(shape))
+        torch._dynamo.reset()
+        run = torch.compile(written, backend="remat", dynamic=False)
+        with self.assertRaisesRegex(remat.RunError, "a mask holds at another number of places than the 2 of the other"):
+            run(self.x(), (rows, index[:2]), 1.0)
+        with self.assertRaisesRegex(Exception, "values of torch.float64 are written into a tensor of torch.float32"):
+            run(self.x(), index, self.x(3, 6).double())
+
     def test_places_in_front_of_the_first(self):
         """Some operations count such places from the end, and others refuse them, as PyTorch does."""
         i = torch.tensor([0, -1, 2])
@@ -283,6 +302,20 @@ class OperationTest(unittest.TestCase):
             torch._dynamo.reset()
             x = torch.randint(-50, 50, (2, 3, 7, 8))
             self.assertTrue(torch.equal(torch.compile(run, backend="remat", dynamic=False)(x), run(x)))
+
+    def test_results_in_another_order_that_gradients_read(self):
+        """What orders a result of the forward call is none of the backward call's, which has the same transpose."""
+        z = torch.randn(3, 4, dtype=torch.complex128)
+        for run in (lambda z: (z @ z.mT.conj(), z.mT.conj()), lambda z: (z.t(), z @ z.H, z.H, z.conj().t())):
+            torch._dynamo.reset()
+            found = []
+            for function in (run, torch.compile(run, backend="remat", options={"budget": "min"})):
+                x = z.clone().requires_grad_()
+                results = function(x)
+                sum(y.abs().pow(2).sum() + y.real.sum() for y in results).backward()
+                found.append((*(y.detach() for y in results), x.grad))
+            for expected, value in zip(*found):
+                torch.testing.assert_close(value, expected)
 
     def test_logarithms_of_exponentials_of_complex_numbers(self):
         """Their imaginary parts are angles between -pi and pi, whatever those of the arguments are."""
@@ -546,6 +579,12 @@ class OperationTest(unittest.TestCase):
 
 @needs_torch
 class OptionTest(unittest.TestCase):
+    def test_batches_of_cotangents(self):
+        w = torch.randn(3, requires_grad=True)
+        y = torch.compile(lambda w: w.sin(), backend="remat")(w)
+        with self.assertRaisesRegex(remat.ArgumentError, "a compiled step was called by a transformation of torch"):
+            torch.autograd.grad(y, w, torch.eye(3), is_grads_batched=True)
+
     def test_options_of_others(self):
         for name, value in (("microbatches", 2), ("differentiate", True), ("separate_backward", False),
                             ("narrow", "bf16")):

@@ -174,6 +174,7 @@ static constexpr AttrRule attrRules[] = {
     {transferAttrName, OnOperation, is<UnitAttr>, "a unit attribute"},
     {RematDialect::absentAttrName, OnResult, is<UnitAttr>, "a unit attribute"},
     {gradientAttrName, OnResult, isCount, "the number of an argument"},
+    {dataGradientAttrName, OnResult, isCount, "the number of an argument"},
     {RematDialect::initialValueAttrName, OnArgument, is<ElementsAttr>,
      "the elements of a tensor"},
 };

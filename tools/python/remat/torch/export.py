@@ -171,12 +171,12 @@ class _Inputs:
 
 
 class _Results:
-    """What the results of a captured graph are. `names`, `gradients` and `updates` give the name of a result, and of
-    the input that it belongs to, by its number."""
+    """What the results of a captured graph are. `names`, `gradients`, `data_gradients` and `updates` give the name of a
+    result, and of the input that it belongs to, by its number."""
 
     def __init__(self, flat, descriptions, inputs, loss):
         from torch._functorch._aot_autograd.descriptors import GradAOTOutput, InputMutationAOTOutput, PlainAOTOutput
-        self.all, self.names, self.gradients, self.updates = [], {}, {}, {}
+        self.all, self.names, self.gradients, self.data_gradients, self.updates = [], {}, {}, {}, {}
         loss_number = self._find_loss(flat, descriptions, inputs.tangents, loss)
         self.has_loss = loss_number is not None
         owned, count = inputs.are_owned(), 0
@@ -190,8 +190,8 @@ class _Results:
             elif isinstance(desc, GradAOTOutput):
                 of = inputs.by_index[desc.grad_of.idx]
                 result = Result(of + ".grad", "gradient", of)
-                if of in owned:  # Data is no optimizer's to update.
-                    self.gradients[number] = of
+                # Data is no optimizer's to update.
+                (self.gradients if of in owned else self.data_gradients)[number] = of
             elif isinstance(desc, InputMutationAOTOutput):
                 of = inputs.by_index[desc.mutated_input.idx]
                 result = Result(of, "update", of)
@@ -267,7 +267,8 @@ def export(model, args=(), kwargs=None, loss=None):
     tangents = dict(inputs.known_tangents)
     if results.has_loss:
         tangents.update((node, 1) for node, role in inputs.roles.items() if role == "cotangent")
-    program = Program(graph_module, inputs.names, results.names, tangents, results.gradients, results.updates)
+    program = Program(graph_module, inputs.names, results.names, tangents, results.gradients,
+                      results.data_gradients, results.updates)
     arguments = _arguments(program, inputs, graph_module)
     weights = {**inputs.weights, **dict(program.constants)}
     source = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "model")

@@ -39,13 +39,17 @@ def _dense_attention(query, key, value, score_mod, block_mask, scale, kernel_opt
                           mask_mod_other_buffers)
 
 
+def _called_region(function, _, *operands):
+    return function(*operands)
+
+
 def _length(xs):
     return xs[0].meta["example_value"].shape[0] if xs else 0
 
 
 def call_functions(graph_module):
-    """Puts what autograd sees through in the place of loops of known length, of flex_attention, of assignments by
-    masks, and of operations of torchvision."""
+    """Puts what autograd sees through in the place of loops of known length, of flex_attention, of regions that are
+    compiled once (nested_compile_region), of assignments by masks, and of operations of torchvision."""
     ops, of_images = torch.ops.higher_order, vision()
     for module in graph_module.modules():
         if not isinstance(module, torch.fx.GraphModule):
@@ -53,6 +57,8 @@ def call_functions(graph_module):
         for node in module.graph.nodes:
             if node.target is ops.flex_attention:
                 node.target = _dense_attention
+            elif node.target is ops.invoke_subgraph:
+                node.target = _called_region
             elif node.op == "call_function" and node.target in of_images:
                 node.target = of_images[node.target]
             elif node.target in (ops.scan, ops.map_impl) and not node.kwargs.get("mutated_arg_indices"):

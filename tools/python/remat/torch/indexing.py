@@ -31,7 +31,7 @@ class Selection:
         given = [(dim, i) for dim, i in enumerate(indices) if i is not None]
         for _, index in given:
             if l.dtype(index) in (torch.bool, torch.uint8):
-                l.refuse("a mask as an index gives a result whose shape is not static; use torch.where")
+                l.refuse("a mask as an index takes as many elements as it holds, which is not known; use torch.where")
         self.shape_of_indices = tuple(torch.broadcast_shapes(*(tuple(l.value(i).shape) for _, i in given)))
         dims = [dim for dim, _ in given]
         rest = [dim for dim in range(value.rank) if dim not in dims]
@@ -84,7 +84,9 @@ def _index_put(l, node, a, indices, values, accumulate=False):
         return l.function.generic([(l.value(a), identity(len(shape))), (mask, where), (number, [])], shape,
                                   element_of(dtype), lambda b, x, m, y: b.select(m, y, x, element_of(dtype)))
     selection = Selection(l, l.value(a), indices)
-    values = l.converted(values, dtype)
+    if l.dtype(values) != dtype:
+        l.refuse("values of %s are written into a tensor of %s; convert them" % (l.dtype(values), dtype))
+    values = l.value(values)
     inputs = selection.inputs + [(values, broadcast_map(values.shape, selection.shape))]
     if accumulate:
         return _added(l, inputs, selection.shape, l.value(a), lambda b, points, names: (

@@ -378,17 +378,27 @@ def substitute_numbers(graph):
     return [n.name for n in numbers if n.op == "placeholder"]
 
 
+def _find_orders(graph, ordered, left_out):
+    """The orders of dimensions that are not as usual, of the first `ordered` outputs of a graph."""
+    output = next(node for node in graph.nodes if node.op == "output")
+    flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
+    given = [node for number, node in enumerate(flat[:ordered])
+             if isinstance(node, torch.fx.Node) and number not in left_out]
+    orders = {node: dense_order(node.meta["val"]) for node in given}
+    return {node: order for node, order in orders.items() if order}
+
+
 class Program:
     """A lowered graph. `arguments` are the placeholders in order; behind them are `constants` that the graph brings
     along and, if `has_seed`, the seed of its random numbers. `outputs` says for each output of the graph which result
     of the program it is, or None if it is none; `numbers` are outputs that are no tensors. Placeholders whose elements
-    all are one number, by `known_tangents`, are no arguments. `gradients` and `updates` are names of arguments by the
-    numbers of outputs, as `Lowering.finish` takes them. Of the first `ordered` outputs, results have their elements in
-    the order of the graph's, so their dimensions in that of `orders`, by numbers of results, if it is not as usual.
-    Outputs whose numbers are in `left_out` are no results."""
+    all are one number, by `known_tangents`, are no arguments. `gradients`, `data_gradients` and `updates` are names of
+    arguments by the numbers of outputs, as `Lowering.finish` takes them. Of the first `ordered` outputs, results have
+    their elements in the order of the graph's, so their dimensions in that of `orders`, by numbers of results, if it is
+    not as usual. Outputs whose numbers are in `left_out` are no results."""
 
-    def __init__(self, graph_module, names=None, result_names=None, known_tangents=None, gradients=None, updates=None,
-                 ordered=0, left_out=()):
+    def __init__(self, graph_module, names=None, result_names=None, known_tangents=None, gradients=None,
+                 data_gradients=None, updates=None, ordered=0, left_out=()):
         inline_branches(graph_module)
         graph = graph_module.graph
         numbers = set(substitute_numbers(graph))
@@ -401,6 +411,8 @@ class Program:
         lowering.taken.update([SEED], names.values(), (n.name for n in graph.nodes if n.op == "placeholder"))
         self.arguments, self.outputs, self.numbers, self.orders = [], [], {}, {}
         results, given_names = [], []
+        orders = _find_orders(graph, ordered, left_out)
+        in_order = {}
         for node in graph.nodes:
             if node.op == "placeholder":
                 lowering.node = node
@@ -426,15 +438,18 @@ class Program:
                     if not isinstance(output, torch.fx.Node):
                         raise ExportError("output %d of the graph is %r, which is no tensor" % (number, output))
                     self.outputs.append(len(results))
-                    order = dense_order(output.meta["val"]) if number < ordered else None
-                    if order:
-                        self.orders[self.outputs[number]] = order
-                        lowering.locate(output)  # In the call that makes it.
-                    value = lowering.value(output)
-                    results.append(lowering.function.transpose(value, order) if order else value)
+                    if number < ordered and output in orders:
+                        self.orders[self.outputs[number]] = orders[output]
+                        results.append(in_order[output])
+                    else:
+                        results.append(lowering.value(output))
                     given_names.append((result_names or {}).get(number))
             else:
                 lowering.lower(graph_module, node)
+            # Before what comes behind the forward call: else one like it there would be taken for both.
+            if node in orders:
+                lowering.locate(node)
+                in_order[node] = lowering.function.transpose(lowering.value(node), orders[node])
         self.constants = lowering.constants
         self.has_seed = lowering.seed is not None
         # Arguments were numbered as they came: constants and the seed behind the placeholders, in the order of use.
@@ -444,4 +459,5 @@ class Program:
         self.has_backward = bool(backward or lowering.function.calls)
         by_result = lambda of: {self.outputs[number]: name for number, name in (of or {}).items()
                                 if self.outputs[number] is not None}
-        self.text = lowering.finish(results, given_names, by_result(gradients), by_result(updates))
+        self.text = lowering.finish(results, given_names, by_result(gradients), by_result(data_gradients),
+                                    by_result(updates))

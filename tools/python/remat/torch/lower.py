@@ -264,11 +264,13 @@ class Lowering:
         self.values[node] = self.function.op(
             "remat.tag %s {%s} : %s" % (value.name, ", ".join(attributes), value.type), value.shape, value.element)
 
-    def finish(self, results, names=None, gradients=None, updates=None):
-        """`gradients` and `updates` say by numbers of results whose gradient, and the new value of which argument, they
-        are: by the argument's name. What is updated gives its buffer to the new value."""
+    def finish(self, results, names=None, gradients=None, data_gradients=None, updates=None):
+        """`gradients`, `data_gradients` and `updates` say by numbers of results whose gradient, for an optimizer or for
+        none, and the new value of which argument, they are: by the argument's name. What is updated gives its buffer to
+        the new value."""
         numbers = {name: number for number, (_, name) in enumerate(self.function.arguments)}
         for result, name in (updates or {}).items():
             self.function.donated[self.function.arguments[numbers[name]][0].name] = result
-        return self.function.text(results, names, gradients={
-            result: numbers[name] for result, name in (gradients or {}).items()})
+        by_number = lambda of: {result: numbers[name] for result, name in (of or {}).items()}
+        return self.function.text(results, names, gradients=by_number(gradients),
+                                  data_gradients=by_number(data_gradients))

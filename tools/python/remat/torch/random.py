@@ -11,6 +11,7 @@ import math
 import torch
 
 from ..mlir import broadcast_map, identity
+from .complex import join
 from .pointwise import Scalars
 from .rules import rule
 from .types import convert, element_of, working
@@ -42,7 +43,13 @@ def check_generator(l, options):
 @rule("rand", "rand_like")
 def _rand(l, node, *_, **options):
     check_generator(l, options)
-    shape, dtype = l.result()
+    return _numbers(l, *l.result())
+
+
+def _numbers(l, shape, dtype):
+    """Numbers in [0, 1), as are both parts of complex ones."""
+    if dtype.is_complex:
+        return join(l, *(_numbers(l, shape, dtype.to_real()) for _ in range(2)), shape)
     value, inner = uniform(l, shape, dtype)
     return l.convert(value, inner, dtype)
 
@@ -61,7 +68,10 @@ def _uniform(l, node, a, low=0.0, high=1.0, **options):
 
 
 def normal(l, shape, dtype, mean=0.0, std=1.0):
-    """By Box and Muller, from two uniform numbers."""
+    """By Box and Muller, from two uniform numbers. Of complex ones, each part has the mean, and half of the
+    variance."""
+    if dtype.is_complex:
+        return join(l, *(normal(l, shape, dtype.to_real(), mean, std / math.sqrt(2)) for _ in range(2)), shape)
     inner = working(dtype)
     first, second = words(l, shape, element_of(inner)), words(l, shape, element_of(inner))
 

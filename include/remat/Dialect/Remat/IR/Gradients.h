@@ -15,6 +15,9 @@ namespace remat {
 /// of this number (i64).
 constexpr llvm::StringLiteral gradientAttrName = "remat.gradient";
 
+/// The same of an argument that no optimizer updates.
+constexpr llvm::StringLiteral dataGradientAttrName = "remat.data_gradient";
+
 } // namespace remat
 
 #endif // REMAT_DIALECT_REMAT_IR_GRADIENTS_H
