@@ -52,8 +52,9 @@ def raw_tensor(tensor, keep, device):
     if tensor.device != device and (tensor.device.type != "cpu" or tensor.dim() > 0):
         raise ArgumentError("a tensor on %s was expected, got one on %s" % (device, tensor.device))
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor) or torch._C._functorch.is_legacy_batchedtensor(tensor):
-        raise ArgumentError("a compiled step was called by a transformation of torch.func, or with is_grads_batched=True; "
-                            "transform the function before it is compiled, or call it for one tensor at a time")
+        raise ArgumentError("a compiled step was called by a transformation of torch.func, or with "
+                            "is_grads_batched=True; transform the function before it is compiled, or call it for one "
+                            "tensor at a time")
     if not tensor.is_contiguous() or tensor.is_neg() or tensor.is_conj():
         tensor = tensor.contiguous().resolve_neg().resolve_conj()
     keep.append(tensor)

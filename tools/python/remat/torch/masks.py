@@ -64,8 +64,8 @@ def _ranks(mask):
 def _list_places(mask, count):
     """Indices of `count` places where the mask holds: as many as there are, or all of the only one."""
     ranks, held = _ranks(mask)
-    torch.ops.aten._assert_async.msg(
-        (held == count) | (held == 1), "a mask holds at another number of places than the %d of the other indices" % count)
+    torch.ops.aten._assert_async.msg((held == count) | (held == 1), "a mask holds at another number of places than the "
+                                     "%d of the other indices" % count)
     numbers = torch.arange(mask.numel(), device=mask.device)
     # Those where it does not hold go behind the others.
     found = torch.zeros(count + 1, dtype=torch.int64, device=mask.device).index_put(
