@@ -90,10 +90,12 @@ Value InverseTrigonometricEmitter::atan2(Value y, Value x) {
   Value height = size(y), width = size(x), isSteep = isMore(height, width);
   Value small = select(isSteep, width, height);
   Value large = select(isSteep, height, width);
-  // Points that are 0, or infinite in both coordinates, have no quotient.
-  Value ratio = select(isEqual(large, 0), large, div(small, large));
-  ratio = select(isEqual(small, std::numeric_limits<double>::infinity()),
-                 number(1), ratio);
+  // Points that are 0, or infinite in both coordinates, have no quotient. If a
+  // coordinate is NaN, so is the angle, whatever the other one is.
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  Value ratio = select(isEqual(large, 0), small, div(small, large));
+  Value both = select(isEqual(large, infinity), number(1), large);
+  ratio = select(isEqual(small, infinity), both, ratio);
   Value angle = atanOfSmall(ratio);
   angle = select(isSteep, toRightAngle(angle), angle);
   return withSign(select(hasSign(x), toHalfTurn(angle), angle), y);

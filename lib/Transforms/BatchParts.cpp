@@ -140,7 +140,8 @@ LogicalResult BatchParts::findBatch(const DenseSet<int64_t> &differentiated) {
   if (batch.empty())
     return function.emitOpError(
         "has no argument to split into parts: expected one with a first "
-        "dimension that the function is not differentiated with respect to");
+        "dimension that the function is not differentiated with respect to; "
+        "'batch-arguments' says which");
   rows = *getRows(batch.front());
   for (int64_t number = 0; number < count; ++number) {
     if (isBatch(number) || getDonatedResult(function, number) ||

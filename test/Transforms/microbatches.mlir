@@ -28,7 +28,7 @@ func.func @main(%w: tensor<3xf32>, %x: tensor<2x3xf32>, %state: tensor<3xf32> {r
 
 // -----
 
-// expected-error @+1 {{has no argument to split into parts: expected one with a first dimension that the function is not differentiated with respect to}}
+// expected-error @+1 {{has no argument to split into parts: expected one with a first dimension that the function is not differentiated with respect to; 'batch-arguments' says which}}
 func.func @main(%w: tensor<3xf32>, %n: tensor<f32>) -> (tensor<f32>, tensor<3xf32> {remat.gradient = 0 : i64}) {
   %g = math.sin %w : tensor<3xf32>
   return %n, %g : tensor<f32>, tensor<3xf32>

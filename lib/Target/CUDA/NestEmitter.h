@@ -231,6 +231,7 @@ private:
   void setCount(llvm::SmallVectorImpl<mlir::Value> &sums, int64_t count);
   void addOrigins(llvm::SmallVectorImpl<mlir::Value> &sums);
   void removeOrigins(llvm::SmallVectorImpl<mlir::Value> &sums);
+  mlir::Value emitOrigin(mlir::Value first);
   void addPoints(llvm::MutableArrayRef<mlir::Value> sums);
   std::optional<int64_t> countSplitTerms() const;
   mlir::Value emitCount(mlir::Type type, mlir::Value split);

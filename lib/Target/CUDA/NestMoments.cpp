@@ -16,7 +16,8 @@
 // deviation, where that of squares, the mean of x^2 without that of x, grows
 // with the square of it. Here, it does not: a thread has the sums of what is
 // left of its terms without the first of them, which are about as large as the
-// deviation, and threads put together what they have in f64.
+// deviation, and threads put together what they have in f64. A first term that
+// is near the largest number stays in them.
 //
 // Of what is added up here, there are for all results of a thread their sums,
 // then their squares, then the terms that each of them has so far, as a float,
@@ -28,6 +29,7 @@
 #include "NestEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -130,6 +132,26 @@ void NestEmitter::removeOrigins(SmallVectorImpl<Value> &sums) {
   sums.truncate(2 * width + 1);
 }
 
+/// What a thread leaves out of its terms, of which `first` is the first one:
+/// that, unless it is so large, infinite or NaN that sums of what is left are
+/// none of numbers although those of the terms are.
+Value NestEmitter::emitOrigin(Value first) {
+  auto type = cast<FloatType>(first.getType());
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  // Times the count, and beside the largest number, it rounds to no infinity.
+  llvm::APFloat limit =
+      llvm::scalbn(llvm::APFloat::getLargest(semantics),
+                   -int(llvm::APFloat::semanticsPrecision(semantics)) - 2,
+                   llvm::APFloat::rmTowardZero);
+  Value size = math::AbsFOp::create(builder, loc, first);
+  Value isUsual = arith::CmpFOp::create(
+      builder, loc, arith::CmpFPredicate::OLT, size,
+      arith::ConstantOp::create(builder, loc,
+                                builder.getFloatAttr(type, limit)));
+  return arith::SelectOp::create(builder, loc, isUsual, first,
+                                 emitFloat(builder, loc, type, 0));
+}
+
 /// Adds the terms of the points, of which each result has as many.
 void NestEmitter::addPoints(MutableArrayRef<Value> sums) {
   // They are few, so that the type of the terms does for them.
@@ -157,8 +179,8 @@ void NestEmitter::addPoints(MutableArrayRef<Value> sums) {
       return sum;
     };
     Value &origin = sums[2 * width + 1 + number];
-    origin =
-        arith::SelectOp::create(builder, loc, isBegin, terms.front(), origin);
+    origin = arith::SelectOp::create(builder, loc, isBegin,
+                                     emitOrigin(terms.front()), origin);
     subtract(origin);
     group[number] = addUp();
     subtract(arith::MulFOp::create(builder, loc, group[number], inverse));

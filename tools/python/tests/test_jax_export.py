@@ -138,6 +138,9 @@ class ExportTest(unittest.TestCase):
             rj.compile(self.loss, optimizer="sgd")
         with self.assertRaisesRegex(remat.ArgumentError, "optimizer: arrays of JAX do not change; compile a function"):
             remat.compile(rj.export(self.loss, self.params, self.x), optimizer="sgd")
+        for name, value in (("widen", True), ("cotangents", True), ("narrow", "bf16")):
+            with self.assertRaisesRegex(remat.ArgumentError, "the option '%s' is not one of a function of JAX" % name):
+                rj.compile(self.loss, **{name: value})
         with self.assertRaisesRegex(remat.ArgumentError, "microbatches: the function is given whole batches"):
             rj.compile(self.loss, microbatches=2)
 

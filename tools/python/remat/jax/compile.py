@@ -206,6 +206,10 @@ def compile(function, budget=None, policy=None, argnums=0, differentiate=True, h
         raise ArgumentError("microbatches: the function is given whole batches; split_batch does one in parts, and "
                             "what remat.jax.export makes of one part takes several with remat.compile(..., "
                             "microbatches=M)")
+    for name in ("accumulate", "cotangents", "tangents", "wrt", "result", "narrow", "widen"):
+        if options.get(name) not in (None, False, ""):
+            raise ArgumentError("the option '%s' is not one of a function of JAX, which says itself what it computes, "
+                                "from what and in which types" % name)
     export_options = {"argnums": argnums, "differentiate": differentiate, "has_aux": has_aux,
                       "donate_argnums": donate_argnums}
     for name in ("unroll_limit", "max_trip_count"):

@@ -81,10 +81,10 @@ def _reduce_precision(l, a, exponent_bits, mantissa_bits):
     becomes 0."""
     dtype = l.result()[1]
     info = jnp.finfo(dtype)
-    if (exponent_bits, mantissa_bits) == (info.nexp, info.nmant):
+    if exponent_bits >= info.nexp and mantissa_bits >= info.nmant:
         return a
-    if exponent_bits > info.nexp or mantissa_bits > info.nmant:
-        l.refuse("a precision of %d and %d bits is more than that of %s" % (exponent_bits, mantissa_bits, dtype))
+    # Of what is wider than the type, there is nothing to round.
+    exponent_bits, mantissa_bits = min(exponent_bits, info.nexp), min(mantissa_bits, info.nmant)
     integer = np.dtype("uint%d" % info.bits)
 
     def rounded(x):
