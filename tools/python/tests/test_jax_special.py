@@ -113,8 +113,8 @@ class SpecialTest(unittest.TestCase):
         x = np.concatenate([random.standard_normal(50), 10.0 ** random.integers(-12, 12, 60) * random.standard_normal(
             60), [0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 65504, 65519, 65520, 6.1e-5, 6.09e-5, 5.9e-8, 448,
                   1.9999999]])
-        for dtype, formats in (("f4", ((5, 10), (8, 7), (4, 3), (5, 2), (8, 20), (8, 0))), ("f2", ((5, 2), (4, 3), (8, 7), (8, 12))),
-                               (jnp.bfloat16, ((8, 3), (5, 2), (5, 10)))):
+        for dtype, formats in (("f4", ((5, 10), (8, 7), (4, 3), (5, 2), (8, 20), (8, 0))),
+                               ("f2", ((5, 2), (4, 3), (8, 7), (8, 12))), (jnp.bfloat16, ((8, 3), (5, 2), (5, 10)))):
             for exponent, mantissa in formats:
                 round_ = lambda x: lax.reduce_precision(x, exponent, mantissa)
                 given = jnp.asarray(x, dtype)
