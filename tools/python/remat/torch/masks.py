@@ -140,8 +140,8 @@ def _without_several(x, key):
     shape = torch.broadcast_shapes(*(t.shape for t in tensors if not _is_mask(t)))
     count = shape[-1] if shape else 1
     if count == 1 and math.prod(shape) != 1:
-        raise ExportError("an index of shape %s beside a mask is not supported, as what both stand for has a shape that "
-                          "depends on the mask; flatten it" % list(shape))
+        raise ExportError("an index of shape %s beside a mask is not supported, as what both stand for has a shape "
+                          "that depends on the mask; flatten it" % list(shape))
     if count != 1:
         return [i for k in key for i in (_list_places(k, count) if _is_mask(k) else [k])]
     if places != list(range(first, first + len(places))):
