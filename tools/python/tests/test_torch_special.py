@@ -260,6 +260,12 @@ class SpecialTest(unittest.TestCase):
         found = torch.compile(torch.special.gammainc, backend="remat")(
             torch.tensor(1e8, dtype=torch.float64), torch.tensor(99950000, dtype=torch.float64))
         self.assertAlmostEqual(found.item() / 2.85464213995863e-7, 1, delta=1e-9)
+        # Of larger ones, PyTorch has fewer digits than scipy's gammainc.
+        a = torch.tensor([1e38, 1e17, 2e13], dtype=torch.float64)
+        found = torch.compile(torch.special.gammainc, backend="remat")(a, a + torch.tensor([0, 3e8, 2e6]).double())
+        expected = torch.tensor([0.5, 0.8286091444528579, 0.6726395985152747], dtype=torch.float64)
+        torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
+        self.check(torch.special.zeta, torch.tensor([inf] * 3), torch.tensor([1.0, 0.5, -0.5]))
 
     def test_polynomials(self):
         x = torch.linspace(-1.5, 1.5, 7, dtype=torch.float64)

@@ -12,6 +12,8 @@ import torch
 
 # So many places; so many terms of the series before them, which raise small `a`; and the logarithm of what is left out.
 PLACES, TERMS, LEFT_OUT = 96, 24, 40.0
+# From there on, exponents of the integrals are differences of numbers that are too large for f64.
+HUGE = 1e13
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
@@ -63,10 +65,19 @@ def _both(a, x):
     a, x = torch.broadcast_tensors(a.double(), x.double())
     is_low = (x < a) | (x < 1)
     # Of each branch, elements of the other one are computed where it is well-behaved.
-    plain = (a > 0) & (x > 0) & a.isfinite() & x.isfinite()
+    plain = (a > 0) & (x > 0) & (a < HUGE) & x.isfinite()
     low = _lower(torch.where(plain, a, 1), torch.where(plain & is_low, x, 0.5))
     high = _upper(torch.where(plain & ~is_low, a, 1), torch.where(plain & ~is_low, x, 2))
     below, above = torch.where(is_low, low, 1 - high), torch.where(is_low, 1 - low, high)
+    # The distribution of a large `a` is the normal one with the mean and the variance `a`, but for the skewness, which is
+    # the first term of Edgeworth's series.
+    is_huge = a.isfinite() & (a >= HUGE)
+    deviation = torch.where(is_huge, a, 1).sqrt()
+    distance = (x - a) / deviation / math.sqrt(2)
+    skewed = (1 - 2 * distance ** 2) * (-distance ** 2).exp() / (3 * math.sqrt(2 * math.pi) * deviation)
+    skewed = torch.where(distance.abs() > 30, 0.0, skewed)
+    below = torch.where(is_huge, 0.5 * torch.erfc(-distance) + skewed, below)
+    above = torch.where(is_huge, 0.5 * torch.erfc(distance) - skewed, above)
     is_zero = (x == 0) | a.isinf()
     is_one = (a == 0) | x.isinf()
     is_bad = (a < 0) | (x < 0) | (is_zero & is_one) | (a == 0) & x.isnan()

@@ -73,6 +73,8 @@ def _zeta(x, q):
     """Hurwitz's zeta function. Below -10 it is nan, where the formula would need more terms."""
     total = hurwitz_zeta(x, q, ZETA_TERMS)
     is_whole = q.floor() == q
+    limit = torch.where(q > 1, 0.0, torch.where(q == 1, 1.0, float("inf")))  # Of terms, only that of 1 is between.
+    total = torch.where(x == float("inf"), limit, total)
     total = torch.where((q < 0) & (x.floor() != x) & ~is_whole | (q < -10), float("nan"), total)
     total = torch.where((q <= 0) & is_whole, float("inf"), total)
     return torch.where(x == 1, float("inf"), torch.where(x < 1, float("nan"), total))
