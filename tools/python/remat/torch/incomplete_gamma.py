@@ -69,8 +69,8 @@ def _both(a, x):
     low = _lower(torch.where(plain, a, 1), torch.where(plain & is_low, x, 0.5))
     high = _upper(torch.where(plain & ~is_low, a, 1), torch.where(plain & ~is_low, x, 2))
     below, above = torch.where(is_low, low, 1 - high), torch.where(is_low, 1 - low, high)
-    # The distribution of a large `a` is the normal one with the mean and the variance `a`, but for the skewness, which is
-    # the first term of Edgeworth's series.
+    # The distribution of a large `a` is the normal one with the mean and the variance `a`, but for the skewness, the
+    # first term of Edgeworth's series.
     is_huge = a.isfinite() & (a >= HUGE)
     deviation = torch.where(is_huge, a, 1).sqrt()
     distance = (x - a) / deviation / math.sqrt(2)
