@@ -172,7 +172,7 @@ static void passWrongTensors(remat_step *step) {
   dims[1] = 64;
   arguments[0].rank = 3;
   expect("rank", run(step), REMAT_INVALID_ARGUMENT, remat_step_error(step),
-         "'128x64x1xf32', expected '128x64xf32'");
+         "of rank 3, expected '128x64xf32'");
   arguments[0] = kept;
   kept = results[1];
   results[1].data = (char *)arguments[0].data + 4;
