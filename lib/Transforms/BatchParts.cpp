@@ -157,7 +157,6 @@ LogicalResult BatchParts::findBatch(const DenseSet<int64_t> &differentiated) {
   return success();
 }
 
-/// The number of the argument that a result is marked as a gradient of.
 std::optional<int64_t> BatchParts::getGradientArgument(unsigned result) {
   for (StringRef name : {gradientAttrName, dataGradientAttrName})
     if (auto of = function.getResultAttrOfType<IntegerAttr>(result, name))

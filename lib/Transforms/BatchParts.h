@@ -58,6 +58,7 @@ public:
   /// Finds out what belongs to the batch, where that is not given: arguments
   /// whose numbers are not in `differentiated`.
   llvm::LogicalResult findBatch(const llvm::DenseSet<int64_t> &differentiated);
+  /// The number of the argument that a result is marked as a gradient of.
   std::optional<int64_t> getGradientArgument(unsigned result);
   /// Finds out what becomes of each result.
   llvm::LogicalResult classifyResults();

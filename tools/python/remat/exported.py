@@ -151,6 +151,12 @@ class Exported:
         return paths
 
 
+def is_given(options, name):
+    """Whether an option is there; 0 is a value."""
+    value = options.get(name)
+    return value is not None and value is not False and value != ""
+
+
 class ExportedStep:
     """A step of an exported model: `loss, gradients = step(params, *batch)`.
 
@@ -169,7 +175,7 @@ class ExportedStep:
         if options.get("optimizer") and any(a.role == "param" and a.leaf is not None for a in exported.arguments):
             raise ArgumentError("optimizer: " + NOT_IN_JAX)
         for name in ("tangents", "wrt", "result"):
-            if options.get(name) not in (None, False, ""):
+            if is_given(options, name):
                 raise ArgumentError("the option '%s' is not one of an exported step: it computes and takes what was "
                                     "exported. Export the function that you want" % name)
         values = dict(options, differentiate=False)

@@ -11,7 +11,7 @@ import numpy as np
 from jax.custom_derivatives import SymbolicZero
 
 from ..errors import ArgumentError, RunError
-from ..exported import NOT_IN_JAX, ExportedStep
+from ..exported import NOT_IN_JAX, ExportedStep, is_given
 from .call import primitive
 from .export import export, numbers_of, plain
 from .stored import from_bytes, is_packed, packed_as_bytes
@@ -207,7 +207,7 @@ def compile(function, budget=None, policy=None, argnums=0, differentiate=True, h
                             "what remat.jax.export makes of one part takes several with remat.compile(..., "
                             "microbatches=M)")
     for name in ("accumulate", "cotangents", "tangents", "wrt", "result", "narrow", "widen"):
-        if options.get(name) not in (None, False, ""):
+        if is_given(options, name):
             raise ArgumentError("the option '%s' is not one of a function of JAX, which says itself what it computes, "
                                 "from what and in which types" % name)
     export_options = {"argnums": argnums, "differentiate": differentiate, "has_aux": has_aux,

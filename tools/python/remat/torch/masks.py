@@ -120,11 +120,11 @@ def _selected(part, mask, first, values, start):
         if rows == 1:
             values = values.reshape(values.shape[:before] + (1,) * mask.dim() + values.shape[before + 1:])
         else:
-            held = mask.reshape(-1)
+            ranks, held = _ranks(mask)
             torch.ops.aten._assert_async.msg(
-                held.sum() == rows, "a mask holds at another number of places than the %d of the values" % rows)
+                held == rows, "a mask holds at another number of places than the %d of the values" % rows)
             if rows:
-                place = (held.cumsum(0) - 1).clamp(0, rows - 1)
+                place = ranks.reshape(-1).clamp(0, rows - 1)
                 values = values.index_select(before, place).reshape(
                     values.shape[:before] + mask.shape + values.shape[before + 1:])
     return torch.where(whole, values, start) if rows else start
