@@ -171,6 +171,11 @@ LogicalResult BatchParts::classifyResults() {
     bool isFloat = isDifferentiable(tensor);
     std::optional<int64_t> of = getGradientArgument(number);
     bool isGradient = of.has_value();
+    if (isGradient && *of >= function.getNumArguments())
+      return function.emitOpError("result #")
+             << number << " is marked as the gradient of argument #" << *of
+             << ", but there are " << function.getNumArguments()
+             << " arguments";
     if (donors[number])
       kinds.push_back(PartResult::Carried);
     else if (isFloat && isGradient && isBatch(*of))

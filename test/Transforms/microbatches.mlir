@@ -120,3 +120,10 @@ func.func @main(%w: tensor<3xcomplex<f64>>, %x: tensor<2x3xf32>)
 func.func @main(%w: tensor<3xi32>, %x: tensor<2x3xf32>) -> (tensor<3xi32> {remat.data_gradient = 0 : i64}) {
   return %w : tensor<3xi32>
 }
+
+// -----
+
+// expected-error @+1 {{result #0 is marked as the gradient of argument #2, but there are 2 arguments}}
+func.func @main(%w: tensor<3xf32>, %x: tensor<2x3xf32>) -> (tensor<3xf32> {remat.data_gradient = 2 : i64}) {
+  return %w : tensor<3xf32>
+}
