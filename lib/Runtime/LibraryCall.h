@@ -46,7 +46,12 @@ std::unique_ptr<LibraryCall> prepareMatmul(const remat_matmul &descriptor,
                                            int threads);
 std::unique_ptr<LibraryCall>
 prepareConvolution(const remat_convolution &descriptor, int threads);
-/// A convolution as a matmul; null where that would not be better.
+/// A convolution whose filter has one point as a matmul of its operands where
+/// they are; null where that would not be better.
+std::unique_ptr<LibraryCall>
+preparePointConvolution(const remat_convolution &descriptor, int threads);
+/// A convolution as a matmul of copied windows; null where that would not be
+/// better.
 std::unique_ptr<LibraryCall>
 prepareWindowMatmul(const remat_convolution &descriptor, int threads);
 /// The gradient of the filter of a convolution whose groups read one channel

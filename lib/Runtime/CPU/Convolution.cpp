@@ -404,6 +404,8 @@ remat::prepareConvolution(const remat_convolution &d, int threads) {
   }
   threads = usefulThreads(threads, work);
   if (!empty) {
+    if (auto call = preparePointConvolution(d, threads))
+      return call;
     if (std::unique_ptr<LibraryCall> call = prepareWindowMatmul(d, threads))
       return call;
     if (std::unique_ptr<LibraryCall> call = prepareFilterGradient(d, threads))

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MatrixUnit.h"
 #include "OneDnn.h"
 #include "Threads.h"
 #include "Tuning.h"
@@ -210,7 +211,7 @@ remat::prepareMatmul(const remat_matmul &descriptor, int threads) {
   for (int64_t extent : descriptor.batch)
     work *= double(extent);
   threads = usefulThreads(threads, work);
-  if (work != 0)
+  if (work != 0 && !usesMatrixUnit(descriptor))
     if (std::unique_ptr<LibraryCall> call = prepareDnnl(descriptor, threads))
       return call;
   return prepareTiledMatmul(descriptor, threads);

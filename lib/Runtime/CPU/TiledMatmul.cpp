@@ -17,12 +17,13 @@
 //           add the terms, with the sums in registers
 //
 // An element is the sum of its terms in their order, whatever the blocks and
-// the threads are.
+// the threads are. Sums of f32 are made by a matrix unit where there is one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Descriptors.h"
 #include "LibraryCall.h"
+#include "MatrixUnit.h"
 #include "RegisterTile.h"
 #include "Threads.h"
 #include "VectorIsa.h"
@@ -36,13 +37,9 @@ namespace {
 
 /// Rows whose sums are on the stack, bytes of a row of them, terms that are
 /// added at a time, and bytes of a copied part of A. What lies on the stack is
-/// 832 KiB.
+/// 832 KiB, and 1.2 MiB for a matrix unit.
 constexpr int64_t blockRows = 384, rowBytes = 1024, depth = 256;
 constexpr int64_t partBytes = 192 << 10;
-/// Rows of a block whose sums are in the result.
-constexpr int64_t tallRows = 4 * blockRows;
-/// What a block has at least where more of them are cut for threads.
-constexpr int64_t leastRows = 24, leastRowBytes = 256;
 
 template <typename T>
 constexpr int64_t blockColumns = rowBytes / size<T>;
@@ -65,7 +62,17 @@ struct Block {
   int64_t firstColumn, firstRow;
 };
 
-using ComputeBlock = void (*)(const Block &);
+/// How a matmul is cut into blocks. Where there are too few for the threads,
+/// blocks become smaller, but not less than the least rows and columns.
+struct Blocking {
+  void (*compute)(const Block &);
+  int64_t rows, columns;
+  /// Of a block whose sums are in the result.
+  int64_t tallRows;
+  int64_t leastRows, leastColumns;
+  /// Blocks that each thread should have.
+  int64_t wanted;
+};
 
 template <typename T>
 constexpr auto geluScale = static_cast<T>(0.7978845608028654); // sqrt(2 / pi)
@@ -104,7 +111,6 @@ unsigned char *getMask(const Block &block, int64_t row) {
 
 template <typename T>
 void storeMask(const Block &block, int64_t row, const T *sums) {
-  static_assert(blockColumns<T> % 8 == 0);
   unsigned char *mask = getMask(block, row);
   std::fill_n(mask, block.columns / 8, 0);
   for (int64_t column = 0; column < block.columns; ++column)
@@ -120,11 +126,12 @@ void applyMask(const Block &block, int64_t row, T *sums) {
       sums[column] = T(0);
 }
 
-template <typename T>
+template <typename T, int64_t sumsRow>
 void storeSums(const Block &block, T *sums) {
+  static_assert(sumsRow % 8 == 0); // of a mask
   const remat_matmul &d = block.d;
-  T before[blockColumns<T>];
-  for (int64_t row = 0; row < block.rows; ++row, sums += blockColumns<T>) {
+  T before[sumsRow];
+  for (int64_t row = 0; row < block.rows; ++row, sums += sumsRow) {
     int64_t at = block.cAt + row * d.c_m_stride;
     if (d.accumulate) {
       loadRow(before, block.c, d.c_dtype, at, d.c_n_stride, block.columns);
@@ -232,7 +239,7 @@ template <typename T, int bytes, int tileRows>
     part.cAt += first * d.c_m_stride;
     part.firstRow += first;
     sumBlock<T, bytes, tileRows>(part, sums, blockColumns<T>);
-    storeSums(part, sums);
+    storeSums<T, blockColumns<T>>(part, sums);
   }
 }
 
@@ -253,19 +260,55 @@ template <typename T>
 }
 #endif
 
+void computeOnMatrixUnit(const Block &block) {
+  const remat_matmul &d = block.d;
+  constexpr int64_t columns = MatrixBlock::mostColumns;
+  alignas(64) float sums[blockRows * columns];
+  bool isPlain = hasSumsInResult<float>(d);
+  char *result = static_cast<char *>(block.c) + block.cAt * size<float>;
+  sumOnMatrixUnit({{block.a, d.a_dtype, block.aAt, d.a_m_stride, d.a_k_stride},
+                   {block.b, d.b_dtype, block.bAt, d.b_n_stride, d.b_k_stride},
+                   block.rows,
+                   block.columns,
+                   d.k,
+                   sums,
+                   columns,
+                   isPlain ? result : nullptr,
+                   d.c_m_stride});
+  if (!isPlain)
+    storeSums<float, columns>(block, sums);
+}
+
 template <typename T>
-ComputeBlock pickComputeBlock() {
+Blocking pickBlocking(const remat_matmul &d) {
+  if (usesMatrixUnit(d))
+    return {computeOnMatrixUnit,
+            blockRows,
+            MatrixBlock::mostColumns,
+            /*tallRows=*/blockRows,
+            /*leastRows=*/96,
+            /*leastColumns=*/128,
+            /*wanted=*/2};
+  auto cut = [](void (*compute)(const Block &)) -> Blocking {
+    return {compute,
+            blockRows,
+            blockColumns<T>,
+            /*tallRows=*/4 * blockRows,
+            /*leastRows=*/24,
+            /*leastColumns=*/blockColumns<T> / 4,
+            /*wanted=*/4};
+  };
 #ifdef __x86_64__
   switch (getVectorIsa()) {
   case VectorIsa::Avx512:
-    return computeAvx512<T>;
+    return cut(computeAvx512<T>);
   case VectorIsa::Avx2:
-    return computeAvx2<T>;
+    return cut(computeAvx2<T>);
   case VectorIsa::Portable:
     break;
   }
 #endif
-  return computePortable<T>;
+  return cut(computePortable<T>);
 }
 
 /// The columns of a matrix: how many, and how long they are.
@@ -323,21 +366,22 @@ private:
 
 template <typename T>
 void TiledMatmul::runBlocks(const void *const *operands, void *result) const {
-  ComputeBlock compute = pickComputeBlock<T>();
+  Blocking blocking = pickBlocking<T>(d);
   int64_t batches = d.batch[0] * d.batch[1] * d.batch[2];
-  int64_t rows = hasSumsInResult<T>(d) ? tallRows : blockRows;
-  int64_t columns = blockColumns<T>;
+  int64_t rows = hasSumsInResult<T>(d) ? blocking.tallRows : blocking.rows;
+  int64_t columns = blocking.columns;
   auto across = [&] { return (d.n + columns - 1) / columns; };
   auto down = [&] { return (d.m + rows - 1) / rows; };
   // Enough for all threads, as far as factors need not be copied too often.
   auto areFew = [&] {
-    return threads > 1 && batches * across() * down() < 4 * threads;
+    return threads > 1 &&
+           batches * across() * down() < blocking.wanted * threads;
   };
-  while (rows > blockRows && areFew())
+  while (rows > blocking.rows && areFew())
     rows /= 2;
-  while (columns * size<T> > leastRowBytes && areFew())
+  while (columns > blocking.leastColumns && areFew())
     columns /= 2;
-  while (rows > leastRows && areFew())
+  while (rows > blocking.leastRows && areFew())
     rows /= 2;
   MatmulExtras extras(d);
   const void *bias = extras.readsBias ? operands[extras.getOperand()] : nullptr;
@@ -370,7 +414,7 @@ void TiledMatmul::runBlocks(const void *const *operands, void *result) const {
                     block.bAt += index * d.b_batch_stride[i];
                     block.cAt += index * d.c_batch_stride[i];
                   }
-                  compute(block);
+                  blocking.compute(block);
                 }
               });
 }
@@ -428,6 +472,8 @@ std::unique_ptr<LibraryCall>
 remat::prepareTiledMatmul(const remat_matmul &descriptor, int threads) {
   auto call = std::make_unique<TiledMatmul>(descriptor);
   call->threads = threads;
-  call->implementation = descriptor.k == 0 ? "fill" : "tiles";
+  call->implementation = descriptor.k == 0            ? "fill"
+                         : usesMatrixUnit(descriptor) ? "amx tiles"
+                                                      : "tiles";
   return call;
 }

@@ -164,6 +164,41 @@ TEST(Convolution, Points) {
     }
 }
 
+/// In f32, a filter of one point is a matmul where there is a matrix unit, if
+/// the positions of an image, or of all of them for the filter's gradient, lie
+/// at one distance.
+TEST(Convolution, PointsOfF32) {
+  std::mt19937 random(16);
+  auto usesUnit = [](const std::string &name) { return name == "amx tiles"; };
+  remat_matmul m = {};
+  m.a_dtype = m.b_dtype = m.c_dtype = REMAT_F32;
+  std::fill_n(m.batch, 3, 1);
+  m.m = m.n = m.k = 256;
+  m.a_m_stride = m.b_k_stride = m.c_m_stride = 256;
+  m.a_k_stride = m.b_n_stride = m.c_n_stride = 1;
+  bool hasUnit = usesUnit(remat_matmul_implementation(&m, 1));
+  for (int kind = 0; kind < 3; ++kind)
+    for (int layout = 0; layout < 2; ++layout)
+      for (int64_t batch : {1, 3})
+        for (int64_t stride : {1, 2})
+          for (int64_t pad : {0, 1}) {
+            Case test =
+                square(kind, batch, 160, 129, 15, 1, stride, pad, layout);
+            std::string name = remat_convolution_implementation(&test.d, 2);
+            SCOPED_TRACE("kind " + std::to_string(kind) + ", layout " +
+                         std::to_string(layout) + ", stride " +
+                         std::to_string(stride) + ": " + name);
+            bool isPoint = pad == 0 && stride == 1;
+            bool isSum = kind == REMAT_CONV_FILTER_GRADIENT;
+            EXPECT_EQ(usesUnit(name),
+                      hasUnit && isPoint &&
+                          (!isSum || batch == 1 || layout == 1));
+            runCase(test, random, 1 + pad);
+            if (HasFatalFailure())
+              return;
+          }
+}
+
 /// Gradients of filters in bf16 are products with f32 sums, which are rounded
 /// once, in any number of chunks of positions.
 TEST(Convolution, PointsInChunks) {

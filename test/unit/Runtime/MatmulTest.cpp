@@ -235,7 +235,7 @@ TEST(Matmul, Blocks) {
 /// How many blocks there are depends on the threads, but no sum does.
 TEST(Matmul, BlocksDoNotDependOnThreads) {
   std::mt19937 random(10);
-  for (int32_t type : {REMAT_F64, REMAT_F16}) {
+  for (int32_t type : {REMAT_F32, REMAT_F64, REMAT_F16}) {
     Case test = plain(1, 150, 300, 300);
     test.d.a_dtype = test.d.b_dtype = test.d.c_dtype = type;
     Elements a(type, test.sizes[0]), b(type, test.sizes[1]);
@@ -293,7 +293,7 @@ TEST(Matmul, LibraryTakesWhatMatters) {
 /// Rows of B that push each other out of the first cache are copied.
 TEST(Matmul, CollidingRows) {
   auto isTiled = [](int64_t columns) {
-    Case test = plain(1, 64, columns, 32);
+    Case test = plain(1, 32, columns, 32);
     return remat_matmul_implementation(&test.d, 2) == std::string("tiles");
   };
   if (isTiled(3088))
