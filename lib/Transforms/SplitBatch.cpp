@@ -178,12 +178,14 @@ static Value combineElements(OpBuilder &builder, Location loc, OpResult total,
 /// Two values of `total` in one.
 Value BatchSplitter::combine(OpBuilder &at, Value a, Value b, OpResult total) {
   auto type = cast<RankedTensorType>(a.getType());
-  return createElementwise(
+  Value both = createElementwise(
       at, loc, {a, b}, type,
       [&](OpBuilder &nested, Location loc, ValueRange args) {
         Value mine = convertFloats(nested, loc, args[1], type.getElementType());
         return combineElements(nested, loc, total, args[0], mine);
       });
+  copyBackward(total.getOwner(), both.getDefiningOp());
+  return both;
 }
 
 /// What `total` begins with, as wide as sums are kept.

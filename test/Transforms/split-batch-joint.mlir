@@ -2,7 +2,7 @@
 
 // A function that has computed its gradients itself. How many labels count is
 // known before the first part, so that each part can divide by it; the gradient
-// of the weights is added up from part to part.
+// of the weights is added up from part to part, in the backward computation.
 // CHECK-LABEL: func.func @main
 // CHECK-SAME:    %[[X:.*]]: tensor<8x64xf32>, %[[LABELS:.*]]: tensor<8xi64>, %[[W:.*]]: tensor<64x64xf32>)
 // CHECK-SAME:    remat.batch_parts = 2
@@ -13,7 +13,7 @@
 // CHECK:         return %{{.*}}, %[[BOTH]]#0
 // CHECK:       func.func private @[[ROWS]](%[[SUM:[a-z0-9]+]]: tensor<64x64xf32>
 // CHECK:         %[[PART:[a-z0-9]+]] = linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<4x64xf32>, tensor<4x64xf32>)
-// CHECK:         linalg.generic {{.*}} ins(%[[SUM]], %[[PART]] : tensor<64x64xf32>, tensor<64x64xf32>)
+// CHECK:         linalg.generic {{.*}} ins(%[[SUM]], %[[PART]] : tensor<64x64xf32>, tensor<64x64xf32>) outs({{.*}}) attrs = {remat.backward}
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 #none = affine_map<(i, j) -> ()>
@@ -47,7 +47,7 @@ func.func @main(%x: tensor<8x64xf32>, %labels: tensor<8xi64>, %w: tensor<64x64xf
     %r = arith.addf %o, %p : f32
     linalg.yield %r : f32
   } -> tensor<f32>
-  %dw = linalg.contract indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+  %dw = linalg.contract indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>] {remat.backward}
       ins(%x, %dy : tensor<8x64xf32>, tensor<8x64xf32>) outs(%zeros : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %loss, %dw : tensor<f32>, tensor<64x64xf32>
 }

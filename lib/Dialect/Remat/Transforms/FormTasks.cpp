@@ -482,20 +482,37 @@ void GraphBuilder::copyIntoDonors() {
   }
 }
 
-/// Whether an iteration reads `carried` only where it makes what comes in its
-/// place, element by element.
-static bool isUpdated(BlockArgument carried, Value next) {
-  auto generic = next.getDefiningOp<linalg::GenericOp>();
-  if (!generic || !carried.hasOneUse() || !next.hasOneUse() ||
-      generic.getNumReductionLoops() != 0)
+/// Whether `op` makes `result` element by element of `operand`.
+static bool isElementwiseIn(linalg::GenericOp op, OpResult result,
+                            OpOperand &operand) {
+  if (op.getNumReductionLoops() != 0 || !op.isDpsInput(&operand))
     return false;
-  OpOperand &use = *carried.use_begin();
-  if (use.getOwner() != generic || !generic.isDpsInput(&use))
-    return false;
-  AffineMap map = generic.getMatchingIndexingMap(&use);
+  AffineMap map = op.getMatchingIndexingMap(&operand);
   return map.isPermutation() &&
-         map == generic.getMatchingIndexingMap(generic.getDpsInitOperand(
-                    cast<OpResult>(next).getResultNumber()));
+         map == op.getMatchingIndexingMap(
+                    op.getDpsInitOperand(result.getResultNumber()));
+}
+
+/// Whether an iteration reads `carried` only where it makes what comes in its
+/// place: element by element, or by adding to it or writing some of it, in one
+/// operation or in several.
+static bool isUpdated(BlockArgument carried, Value next) {
+  for (;;) {
+    auto op = next.getDefiningOp<DestinationStyleOpInterface>();
+    if (!op || !next.hasOneUse())
+      return false;
+    auto result = cast<OpResult>(next);
+    auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+    OpOperand *init = op.getDpsInitOperand(result.getResultNumber());
+    if (carried.hasOneUse() && carried.use_begin()->getOwner() == op)
+      return op.isDpsInit(&*carried.use_begin())
+                 ? init == &*carried.use_begin()
+                 : generic &&
+                       isElementwiseIn(generic, result, *carried.use_begin());
+    if (!isa<ScatterOp>(op.getOperation()))
+      return false;
+    next = init->get();
+  }
 }
 
 /// Lets the first `count` arguments of a loop's body, which are carried, give
