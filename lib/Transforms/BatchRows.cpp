@@ -60,16 +60,22 @@ static FailureOr<std::optional<unsigned>> findPlaceOf(AffineMap map,
   return place;
 }
 
+static std::optional<RowPlace> inRuns(std::optional<unsigned> dim,
+                                      int64_t runs) {
+  return dim ? std::optional(RowPlace{*dim, runs}) : std::nullopt;
+}
+
 static std::optional<RowDims> relateStructured(linalg::LinalgOp op,
                                                RowAnchor anchor) {
   OpOperand &operand = anchor.isResult ? *op.getDpsInitOperand(anchor.number)
                                        : op->getOpOperand(anchor.number);
   auto expr = dyn_cast<AffineDimExpr>(
-      op.getMatchingIndexingMap(&operand).getResult(anchor.dim));
+      op.getMatchingIndexingMap(&operand).getResult(anchor.place.dim));
   if (!expr || !op.hasPureTensorSemantics())
     return std::nullopt;
   RowDims dims;
   dims.loop = expr.getPosition();
+  dims.runs = anchor.place.runs;
   dims.isReduced =
       op.getIteratorTypesArray()[*dims.loop] == utils::IteratorType::reduction;
   for (OpOperand &each : op->getOpOperands()) {
@@ -77,38 +83,42 @@ static std::optional<RowDims> relateStructured(linalg::LinalgOp op,
         findPlaceOf(op.getMatchingIndexingMap(&each), *dims.loop);
     if (failed(place))
       return std::nullopt;
-    dims.operands.push_back(*place);
+    dims.operands.push_back(inRuns(*place, dims.runs));
     if (!op.isDpsInit(&each))
       continue;
     if (place->has_value() == dims.isReduced ||
         (dims.isReduced && !findCombiner(op, dims.results.size())))
       return std::nullopt;
-    dims.results.push_back(*place);
+    dims.results.push_back(dims.operands.back());
   }
   return dims;
 }
 
-/// The first dimension of `group` that has more than one element.
-static std::optional<unsigned> getLeading(ArrayRef<int64_t> group,
-                                          ArrayRef<int64_t> shape) {
-  for (int64_t dim : group)
-    if (shape[dim] != 1)
-      return dim;
-  return std::nullopt;
-}
-
 /// The rows of a reshape, of which `wide` has the dimensions that the other
-/// side has as groups.
-static std::optional<std::pair<unsigned, unsigned>>
+/// side has as groups: where they are there, and in the other.
+static std::optional<std::pair<RowPlace, RowPlace>>
 relateGroups(ArrayRef<ReassociationIndices> groups, ArrayRef<int64_t> wide,
-             bool isWide, unsigned dim) {
+             bool isWide, RowPlace place) {
+  if (ShapedType::isDynamicShape(wide))
+    return std::nullopt;
   for (auto [number, group] : llvm::enumerate(groups)) {
-    if (isWide ? !llvm::is_contained(group, dim) : number != dim)
+    if (isWide ? !llvm::is_contained(group, place.dim) : number != place.dim)
       continue;
-    std::optional<unsigned> leading = getLeading(group, wide);
-    if (!leading || (isWide && *leading != dim))
-      return std::nullopt;
-    return std::pair(*leading, number);
+    int64_t outer = 1; // elements of the dimensions in front
+    for (int64_t dim : group) {
+      int64_t within = outer * wide[dim];
+      if (isWide && dim == place.dim)
+        return std::pair(
+            place, RowPlace{static_cast<unsigned>(number), outer * place.runs});
+      if (!isWide && within > place.runs) {
+        if (place.runs % outer != 0 || within % place.runs != 0)
+          return std::nullopt;
+        return std::pair(
+            RowPlace{static_cast<unsigned>(dim), place.runs / outer}, place);
+      }
+      outer = within;
+    }
+    return std::nullopt;
   }
   return std::nullopt;
 }
@@ -121,7 +131,7 @@ static std::optional<RowDims> relateReshape(Operation *op, RowAnchor anchor) {
   Value wide = expand ? op->getResult(0) : op->getOperand(0);
   auto found =
       relateGroups(groups, cast<RankedTensorType>(wide.getType()).getShape(),
-                   anchor.isResult == (expand != nullptr), anchor.dim);
+                   anchor.isResult == (expand != nullptr), anchor.place);
   if (!found)
     return std::nullopt;
   auto [inWide, inNarrow] = *found;
@@ -133,25 +143,26 @@ static std::optional<RowDims> relateReshape(Operation *op, RowAnchor anchor) {
 
 /// `dims` if they have the rows where `anchor` has them.
 static std::optional<RowDims> keepIfAt(RowDims dims, RowAnchor anchor) {
-  std::optional<unsigned> place = anchor.isResult
+  std::optional<RowPlace> place = anchor.isResult
                                       ? dims.results[anchor.number]
                                       : dims.operands[anchor.number];
-  return place == anchor.dim ? std::optional(std::move(dims)) : std::nullopt;
+  return place == anchor.place ? std::optional(std::move(dims)) : std::nullopt;
 }
 
 /// The rows of a slice of `whole` that has all of them: of the tensor that it
 /// is a slice of, and its own.
 template <typename SliceOp>
-static std::optional<std::pair<unsigned, unsigned>>
-relateSlice(SliceOp op, RankedTensorType whole, bool isWhole, unsigned dim) {
+static std::optional<std::pair<RowPlace, RowPlace>>
+relateSlice(SliceOp op, RankedTensorType whole, bool isWhole, RowPlace place) {
   llvm::SmallBitVector dropped = op.getDroppedDims();
   unsigned inSlice = 0;
   for (auto [inWhole, size] : llvm::enumerate(whole.getShape())) {
     if (dropped[inWhole])
       continue;
-    if ((isWhole ? inWhole : inSlice) == dim && !op.isDynamicSize(inWhole) &&
-        op.getStaticSize(inWhole) == size)
-      return std::pair(inWhole, inSlice);
+    if ((isWhole ? inWhole : inSlice) == place.dim &&
+        !op.isDynamicSize(inWhole) && op.getStaticSize(inWhole) == size)
+      return std::pair(RowPlace{static_cast<unsigned>(inWhole), place.runs},
+                       RowPlace{inSlice, place.runs});
     ++inSlice;
   }
   return std::nullopt;
@@ -160,7 +171,7 @@ relateSlice(SliceOp op, RankedTensorType whole, bool isWhole, unsigned dim) {
 static std::optional<RowDims> relateExtract(tensor::ExtractSliceOp op,
                                             RowAnchor anchor) {
   auto found =
-      relateSlice(op, op.getSourceType(), !anchor.isResult, anchor.dim);
+      relateSlice(op, op.getSourceType(), !anchor.isResult, anchor.place);
   if (!found)
     return std::nullopt;
   RowDims dims;
@@ -173,7 +184,7 @@ static std::optional<RowDims> relateExtract(tensor::ExtractSliceOp op,
 static std::optional<RowDims> relateInsert(tensor::InsertSliceOp op,
                                            RowAnchor anchor) {
   bool isSource = !anchor.isResult && anchor.number == 0;
-  auto found = relateSlice(op, op.getDestType(), !isSource, anchor.dim);
+  auto found = relateSlice(op, op.getDestType(), !isSource, anchor.place);
   if (!found)
     return std::nullopt;
   RowDims dims;
@@ -187,15 +198,17 @@ static std::optional<RowDims> relateInsert(tensor::InsertSliceOp op,
 /// The same dimension of all operands and results, which have one rank.
 static std::optional<RowDims> relateAlike(Operation *op, RowAnchor anchor) {
   RowDims dims;
-  dims.operands.assign(op->getNumOperands(), anchor.dim);
-  dims.results.assign(op->getNumResults(), anchor.dim);
+  dims.operands.assign(op->getNumOperands(), anchor.place);
+  dims.results.assign(op->getNumResults(), anchor.place);
   return dims;
 }
 
 /// The images of a convolution, or of one of its gradients. That of the filter
 /// adds them up.
 static std::optional<RowDims> relateConvolution(ConvOp op, RowAnchor anchor) {
-  unsigned in = op.getInputLayout()[0], out = op.getOutputLayout()[0];
+  RowPlace in{static_cast<unsigned>(op.getInputLayout()[0]), anchor.place.runs};
+  RowPlace out{static_cast<unsigned>(op.getOutputLayout()[0]),
+               anchor.place.runs};
   RowDims dims;
   switch (op.getKind()) {
   case ConvKind::Forward:
@@ -224,14 +237,15 @@ static std::optional<RowDims> relateScatter(ScatterOp op, RowAnchor anchor) {
   ValueRange places =
       op.getBody().front().getTerminator()->getOperands().drop_back();
   RowDims dims;
+  dims.runs = anchor.place.runs;
   if (!anchor.isResult && anchor.number < numInputs) {
-    auto expr =
-        dyn_cast<AffineDimExpr>(maps[anchor.number].getResult(anchor.dim));
+    auto expr = dyn_cast<AffineDimExpr>(
+        maps[anchor.number].getResult(anchor.place.dim));
     if (!expr)
       return std::nullopt;
     dims.loop = expr.getPosition();
   } else {
-    auto found = llvm::find(points, places[anchor.dim]);
+    auto found = llvm::find(points, places[anchor.place.dim]);
     if (found == points.end())
       return std::nullopt;
     dims.loop = std::distance(points.begin(), found);
@@ -240,7 +254,7 @@ static std::optional<RowDims> relateScatter(ScatterOp op, RowAnchor anchor) {
     FailureOr<std::optional<unsigned>> place = findPlaceOf(map, *dims.loop);
     if (failed(place))
       return std::nullopt;
-    dims.operands.push_back(*place);
+    dims.operands.push_back(inRuns(*place, dims.runs));
   }
   BlockArgument point = points[*dims.loop];
   auto found = llvm::find(places, point);
@@ -251,9 +265,9 @@ static std::optional<RowDims> relateScatter(ScatterOp op, RowAnchor anchor) {
   // Of a part, the body gets other numbers of rows than of the whole.
   if (dims.isReduced ? !point.use_empty() : !point.hasOneUse())
     return std::nullopt;
-  std::optional<unsigned> place;
+  std::optional<RowPlace> place;
   if (!dims.isReduced)
-    place = std::distance(places.begin(), found);
+    place = RowPlace{static_cast<unsigned>(found - places.begin()), dims.runs};
   dims.operands.push_back(place);
   dims.results = {place};
   return keepIfAt(std::move(dims), anchor);
@@ -273,15 +287,15 @@ std::optional<RowDims> remat::relateRows(Operation *op, RowAnchor anchor) {
        llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>)))
     return relateAlike(op, anchor);
   if (auto concat = dyn_cast<tensor::ConcatOp>(op))
-    return concat.getDim() == anchor.dim ? std::nullopt
-                                         : relateAlike(op, anchor);
+    return concat.getDim() == anchor.place.dim ? std::nullopt
+                                               : relateAlike(op, anchor);
   if (auto pad = dyn_cast<tensor::PadOp>(op)) {
-    if (pad.getPaddedDims()[anchor.dim] || !pad.getConstantPaddingValue())
+    if (pad.getPaddedDims()[anchor.place.dim] || !pad.getConstantPaddingValue())
       return std::nullopt;
     RowDims dims;
     dims.operands.resize(op->getNumOperands());
-    dims.operands[0] = anchor.dim;
-    dims.results = {anchor.dim};
+    dims.operands[0] = anchor.place;
+    dims.results = {anchor.place};
     return dims;
   }
   if (auto conv = dyn_cast<ConvOp>(op))
@@ -302,13 +316,13 @@ RankedTensorType BatchRows::getPartType(Type type, unsigned dim) const {
   return tensor.clone(shape);
 }
 
-/// Whether constants have the same elements in each part of dimension `dim`.
-static bool hasEqualParts(DenseElementsAttr elements, unsigned dim,
+/// Whether constants have the same elements in each part of the rows.
+static bool hasEqualParts(DenseElementsAttr elements, RowPlace place,
                           int64_t parts) {
   if (elements.isSplat())
     return true;
-  ArrayRef<int64_t> shape = elements.getType().getShape();
-  if (llvm::any_of(shape.take_front(dim), [](int64_t n) { return n != 1; }))
+  ArrayRef<int64_t> shape = elements.getType().getShape().take_front(place.dim);
+  if (place.runs != 1 || llvm::any_of(shape, [](int64_t n) { return n != 1; }))
     return false;
   ArrayRef<char> bytes = elements.getRawData();
   if (elements.getElementType().isInteger(1) || bytes.size() % parts != 0)
@@ -322,20 +336,20 @@ static bool hasEqualParts(DenseElementsAttr elements, unsigned dim,
 
 /// Whether bodies of `op` read elements of tensors with rows, if at all, only
 /// of the row at hand.
-bool BatchRows::readsRowsOf(linalg::LinalgOp op, unsigned loop) const {
+bool BatchRows::readsRowsOf(linalg::LinalgOp op, const RowDims &related) const {
   WalkResult walk = op->walk([&](Operation *inner) {
     if (inner == op)
       return WalkResult::advance();
     for (Value value : inner->getOperands()) {
-      std::optional<unsigned> dim = getDim(value);
-      if (!dim)
+      std::optional<RowPlace> place = getPlace(value);
+      if (!place)
         continue;
       auto extract = dyn_cast<tensor::ExtractOp>(inner);
-      auto index =
-          extract ? extract.getIndices()[*dim].getDefiningOp<linalg::IndexOp>()
-                  : linalg::IndexOp();
+      auto index = extract ? extract.getIndices()[place->dim]
+                                 .getDefiningOp<linalg::IndexOp>()
+                           : linalg::IndexOp();
       if (!index || index->getBlock() != op.getBlock() ||
-          index.getDim() != loop)
+          index.getDim() != *related.loop || place->runs != related.runs)
         return WalkResult::interrupt();
     }
     return WalkResult::advance();
@@ -343,28 +357,33 @@ bool BatchRows::readsRowsOf(linalg::LinalgOp op, unsigned loop) const {
   return !walk.wasInterrupted();
 }
 
-bool BatchRows::isFree(Value value, unsigned dim) const {
-  using Rows = std::pair<Value, unsigned>;
-  return holdsForClosure(Rows(value, dim), [&](Rows rows,
-                                               SmallVectorImpl<Rows> &next) {
-    auto [made, dim] = rows;
+bool BatchRows::isFree(Value value, RowPlace place) const {
+  // A value, a dimension of it, and how many runs that has.
+  using Rows = std::tuple<Value, unsigned, int64_t>;
+  Rows start(value, place.dim, place.runs);
+  return holdsForClosure(start, [&](Rows rows, SmallVectorImpl<Rows> &next) {
+    auto [made, dim, runs] = rows;
     Operation *op = made.getDefiningOp();
-    if (!op || getDim(made) || totals.contains(made) ||
-        cast<RankedTensorType>(made.getType()).getDimSize(dim) % parts != 0)
+    if (!op || getPlace(made) || totals.contains(made) ||
+        cast<RankedTensorType>(made.getType()).getDimSize(dim) %
+                (runs * parts) !=
+            0)
       return false;
     if (isa<tensor::EmptyOp, tensor::SplatOp>(op))
       return true;
     DenseElementsAttr elements;
     if (matchPattern(made, m_Constant(&elements)))
-      return hasEqualParts(elements, dim, parts);
-    std::optional<RowDims> related = relateRows(
-        op, {/*isResult=*/true, cast<OpResult>(made).getResultNumber(), dim});
+      return hasEqualParts(elements, {dim, runs}, parts);
+    std::optional<RowDims> related =
+        relateRows(op, {/*isResult=*/true,
+                        cast<OpResult>(made).getResultNumber(),
+                        {dim, runs}});
     if (!related || related->isReduced)
       return false;
     for (auto [operand, place] :
          llvm::zip(op->getOperands(), related->operands))
       if (place)
-        next.push_back({operand, *place});
+        next.push_back({operand, place->dim, place->runs});
     return true;
   });
 }
@@ -373,10 +392,11 @@ bool BatchRows::isFree(Value value, unsigned dim) const {
 /// first of these reads says which loop they are of.
 std::optional<RowDims> BatchRows::relateBody(linalg::LinalgOp op) const {
   for (auto extract : collectOps<tensor::ExtractOp>(op)) {
-    std::optional<unsigned> dim = getDim(extract.getTensor());
-    if (!dim)
+    std::optional<RowPlace> read = getPlace(extract.getTensor());
+    if (!read)
       continue;
-    auto index = extract.getIndices()[*dim].getDefiningOp<linalg::IndexOp>();
+    auto index =
+        extract.getIndices()[read->dim].getDefiningOp<linalg::IndexOp>();
     if (!index || index->getBlock() != op.getBlock())
       return std::nullopt;
     std::optional<RowDims> related;
@@ -386,7 +406,7 @@ std::optional<RowDims> BatchRows::relateBody(linalg::LinalgOp op) const {
       if (succeeded(place) && *place)
         related = relateRows(op, {/*isResult=*/true,
                                   op.getTiedOpResult(&init).getResultNumber(),
-                                  **place});
+                                  {**place, read->runs}});
     }
     return related;
   }
@@ -396,7 +416,8 @@ std::optional<RowDims> BatchRows::relateBody(linalg::LinalgOp op) const {
 /// Finds out where `op` has rows, if it has any.
 LogicalResult BatchRows::add(Operation *op) {
   SetVector<Value> read = getReadValues(op);
-  bool hasRows = llvm::any_of(read, [&](Value value) { return getDim(value); });
+  bool hasRows =
+      llvm::any_of(read, [&](Value value) { return getPlace(value); });
   auto isTotal = [&](Value value) { return totals.contains(value); };
   auto isOther = [&](Value value) { return others.contains(value); };
   bool hasTotals = llvm::any_of(read, isTotal);
@@ -422,29 +443,29 @@ LogicalResult BatchRows::add(Operation *op) {
   };
   std::optional<RowDims> related;
   for (OpOperand &operand : op->getOpOperands()) {
-    std::optional<unsigned> dim = getDim(operand.get());
-    if (!dim)
+    std::optional<RowPlace> place = getPlace(operand.get());
+    if (!place)
       continue;
     if (!related)
       related = relateRows(
-          op, {/*isResult=*/false, operand.getOperandNumber(), *dim});
-    if (!related || related->operands[operand.getOperandNumber()] != dim)
+          op, {/*isResult=*/false, operand.getOperandNumber(), *place});
+    if (!related || related->operands[operand.getOperandNumber()] != place)
       return mixes();
   }
   auto structured = dyn_cast<linalg::LinalgOp>(op);
   if (!related && structured)
     related = relateBody(structured);
   if (!related || !isMemoryEffectFree(op) ||
-      (structured && !readsRowsOf(structured, *related->loop)) ||
+      (structured && !readsRowsOf(structured, *related)) ||
       (!structured && op->getNumRegions() != 0 &&
        !isa<tensor::PadOp, ScatterOp>(op)) ||
       (!structured && llvm::any_of(read, [&](Value value) {
-        return getDim(value) && !llvm::is_contained(op->getOperands(), value);
+        return getPlace(value) && !llvm::is_contained(op->getOperands(), value);
       })))
     return mixes();
   for (auto [operand, place] :
        llvm::zip(op->getOpOperands(), related->operands))
-    if (place && !getDim(operand.get()) && !isFree(operand.get(), *place))
+    if (place && !getPlace(operand.get()) && !isFree(operand.get(), *place))
       return op->emitOpError("reads operand #")
              << operand.getOperandNumber()
              << " row by row with the batch, but it does not depend on the "
@@ -455,9 +476,10 @@ LogicalResult BatchRows::add(Operation *op) {
       totals.insert(result);
       continue;
     }
-    if (cast<RankedTensorType>(result.getType()).getDimSize(*place) % parts)
+    auto type = cast<RankedTensorType>(result.getType());
+    if (type.getDimSize(place->dim) % (place->runs * parts) != 0)
       return mixes();
-    dims[result] = *place;
+    places[result] = *place;
   }
   ops[op] = std::move(*related);
   return success();
@@ -471,10 +493,10 @@ LogicalResult BatchRows::follow(ArrayRef<int64_t> batch) {
       return function.emitOpError("argument #")
              << number << " has " << rows << " rows, expected a multiple of "
              << parts << ", the number of parts";
-    dims[argument] = 0;
+    places[argument] = {0};
   }
   for (BlockArgument argument : function.getArguments())
-    if (!dims.contains(argument))
+    if (!places.contains(argument))
       others.insert(argument);
   for (Operation &op : function.front().without_terminator())
     if (failed(add(&op)))

@@ -20,21 +20,36 @@
 
 namespace remat {
 
-/// In which dimensions of its operands and results an operation has the rows of
-/// a batch: one behind the other, each with as many elements as the others.
+/// Where a tensor has the rows of a batch: in one dimension, one behind the
+/// other, each with as many elements as the others.
+struct RowPlace {
+  unsigned dim;
+  /// The dimension is so many runs of equal size, and each has all rows, as
+  /// that of tokens and sentences if tokens come first.
+  int64_t runs = 1;
+
+  bool operator==(const RowPlace &other) const {
+    return dim == other.dim && runs == other.runs;
+  }
+  bool operator!=(const RowPlace &other) const { return !(*this == other); }
+};
+
+/// Where an operation has the rows of a batch in its operands and results.
 struct RowDims {
-  llvm::SmallVector<std::optional<unsigned>> operands, results;
-  /// Of a structured operation, the loop that walks the rows.
+  llvm::SmallVector<std::optional<RowPlace>> operands, results;
+  /// Of a structured operation, the loop that walks the rows, and in how many
+  /// runs.
   std::optional<unsigned> loop;
+  int64_t runs = 1;
   /// The rows are reduced: no result has them.
   bool isReduced = false;
 };
 
-/// One operand or result of an operation, and a dimension of it.
+/// One operand or result of an operation, and where it has rows.
 struct RowAnchor {
   bool isResult;
   unsigned number;
-  unsigned dim;
+  RowPlace place;
 };
 
 /// Where `op` has the rows that are in `anchor`; nothing if `op` mixes them or
@@ -60,10 +75,10 @@ public:
   /// add up to beside single ones.
   llvm::LogicalResult follow(llvm::ArrayRef<int64_t> batch);
 
-  /// The dimension that has the rows, if `value` depends on them.
-  std::optional<unsigned> getDim(mlir::Value value) const {
-    auto found = dims.find(value);
-    return found == dims.end() ? std::nullopt : std::optional(found->second);
+  /// Where the rows are, if `value` depends on them.
+  std::optional<RowPlace> getPlace(mlir::Value value) const {
+    auto found = places.find(value);
+    return found == places.end() ? std::nullopt : std::optional(found->second);
   }
   /// The operations that run for each part, in order, and where they have the
   /// rows.
@@ -77,19 +92,19 @@ public:
   /// before the first part.
   llvm::ArrayRef<mlir::Value> getEarly() const { return early.getArrayRef(); }
   /// Whether `value`, which has no rows, may be made for the rows of a part:
-  /// its dimension `dim` has equal parts, or counts rows.
-  bool isFree(mlir::Value value, unsigned dim) const;
+  /// there, it has equal parts, or counts rows.
+  bool isFree(mlir::Value value, RowPlace place) const;
   /// `type` with the rows of a part in dimension `dim`.
   mlir::RankedTensorType getPartType(mlir::Type type, unsigned dim) const;
 
 private:
   llvm::LogicalResult add(mlir::Operation *op);
   std::optional<RowDims> relateBody(mlir::linalg::LinalgOp op) const;
-  bool readsRowsOf(mlir::linalg::LinalgOp op, unsigned loop) const;
+  bool readsRowsOf(mlir::linalg::LinalgOp op, const RowDims &related) const;
 
   mlir::func::FuncOp function;
   int64_t parts;
-  llvm::DenseMap<mlir::Value, unsigned> dims;
+  llvm::DenseMap<mlir::Value, RowPlace> places;
   llvm::MapVector<mlir::Operation *, RowDims> ops;
   /// Depend on what all rows add up to.
   llvm::DenseSet<mlir::Value> totals;

@@ -59,26 +59,26 @@ Value PartBody::getWhole(Value value) {
   return mapping.lookup(value);
 }
 
-/// The rows of a part of `value`, which has them in dimension `dim`, or would.
-Value PartBody::getRows(Value value, unsigned dim) {
-  if (!rows.getDim(value)) {
-    std::pair key(value, dim);
+/// The rows of a part of `value`, which has them at `place`, or would.
+Value PartBody::getRows(Value value, RowPlace place) {
+  if (!rows.getPlace(value)) {
+    std::tuple key(value, place.dim, place.runs);
     if (Value known = made.lookup(key))
       return known;
-    Value part = makeRows(value, dim);
+    Value part = makeRows(value, place);
     made[key] = part;
     return part;
   }
   if (Value known = mapping.lookupOrNull(value))
     return known;
   mapping.map(value, addArgument(value, sliced,
-                                 rows.getPartType(value.getType(), dim)));
+                                 rows.getPartType(value.getType(), place.dim)));
   return mapping.lookup(value);
 }
 
 /// The rows of a part of `value`, which is free to have as many.
-Value PartBody::makeRows(Value value, unsigned dim) {
-  RankedTensorType type = rows.getPartType(value.getType(), dim);
+Value PartBody::makeRows(Value value, RowPlace place) {
+  RankedTensorType type = rows.getPartType(value.getType(), place.dim);
   Operation *op = value.getDefiningOp();
   DenseElementsAttr elements;
   if (isa<tensor::EmptyOp>(op))
@@ -97,7 +97,7 @@ Value PartBody::makeRows(Value value, unsigned dim) {
   if (auto splat = dyn_cast<tensor::SplatOp>(op))
     return tensor::SplatOp::create(builder, op->getLoc(),
                                    getWhole(splat.getInput()), type);
-  RowDims dims = *relateRows(op, {/*isResult=*/true, number, dim});
+  RowDims dims = *relateRows(op, {/*isResult=*/true, number, place});
   return clonePart(op, dims)->getResult(number);
 }
 
@@ -135,24 +135,25 @@ Value PartBody::getNumber() {
 /// A body that asks for its row gets that of the whole, unless to find elements
 /// of what a part has.
 void PartBody::shiftIndices(Operation *op, linalg::LinalgOp clone,
-                            unsigned loop) {
+                            const RowDims &dims) {
   SmallVector<tensor::ExtractOp> extracts =
       collectOps<tensor::ExtractOp>(clone);
   SmallPtrSet<OpOperand *, 4> local;
   unsigned next = 0;
   op->walk([&](tensor::ExtractOp extract) {
     tensor::ExtractOp mine = extracts[next++];
-    if (std::optional<unsigned> dim = rows.getDim(extract.getTensor()))
-      local.insert(&mine.getIndicesMutable()[*dim]);
+    if (std::optional<RowPlace> place = rows.getPlace(extract.getTensor()))
+      local.insert(&mine.getIndicesMutable()[place->dim]);
   });
-  int64_t count = getLoopSizes(clone)[loop];
+  // Rows of a part in each run.
+  int64_t count = getLoopSizes(clone)[*dims.loop] / dims.runs;
   for (auto index :
        llvm::to_vector(clone.getBlock()->getOps<linalg::IndexOp>())) {
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : index->getUses())
       if (!local.contains(&use))
         uses.push_back(&use);
-    if (index.getDim() != loop || uses.empty())
+    if (index.getDim() != *dims.loop || uses.empty())
       continue;
     Value tensor = getNumber();
     OpBuilder::InsertionGuard guard(builder);
@@ -160,10 +161,18 @@ void PartBody::shiftIndices(Operation *op, linalg::LinalgOp clone,
     Value part = arith::IndexCastOp::create(
         builder, loc, builder.getIndexType(),
         tensor::ExtractOp::create(builder, loc, tensor));
-    Value before = arith::MulIOp::create(
-        builder, loc, part,
-        arith::ConstantIndexOp::create(builder, loc, count));
+    Value size = arith::ConstantIndexOp::create(builder, loc, count);
+    Value before = arith::MulIOp::create(builder, loc, part, size);
     Value whole = arith::AddIOp::create(builder, loc, index, before);
+    if (dims.runs != 1) {
+      // What other parts have of the runs in front.
+      Value run = arith::DivUIOp::create(builder, loc, index, size);
+      Value others =
+          arith::ConstantIndexOp::create(builder, loc, count * (parts - 1));
+      whole = arith::AddIOp::create(
+          builder, loc, whole,
+          arith::MulIOp::create(builder, loc, run, others));
+    }
     for (OpOperand *use : uses)
       use->set(whole);
   }
@@ -186,23 +195,23 @@ Operation *PartBody::clonePart(Operation *op, const RowDims &dims) {
   for (Region &region : op->getRegions())
     visitUsedValuesDefinedAbove(region, [&](OpOperand *use) {
       Value value = use->get();
-      std::optional<unsigned> dim = rows.getDim(value);
-      captured.map(value, dim ? getRows(value, *dim) : getWhole(value));
+      std::optional<RowPlace> place = rows.getPlace(value);
+      captured.map(value, place ? getRows(value, *place) : getWhole(value));
     });
   Operation *clone = builder.clone(*op, captured);
   clone->setOperands(operands);
   for (auto [result, place] : llvm::zip(clone->getResults(), dims.results))
     if (place)
-      result.setType(rows.getPartType(result.getType(), *place));
+      result.setType(rows.getPartType(result.getType(), place->dim));
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(clone)) {
     expand.setStaticOutputShape(expand.getResultType().getShape());
   } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(clone)) {
     SmallVector<int64_t> sizes = llvm::to_vector(slice.getStaticSizes());
-    sizes[*dims.operands[0]] /= parts;
+    sizes[dims.operands[0]->dim] /= parts;
     slice.setStaticSizes(sizes);
   } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(clone)) {
     SmallVector<int64_t> sizes = llvm::to_vector(insert.getStaticSizes());
-    sizes[*dims.results[0]] /= parts;
+    sizes[dims.results[0]->dim] /= parts;
     insert.setStaticSizes(sizes);
   } else if (auto scatter = dyn_cast<ScatterOp>(clone)) {
     SmallVector<int64_t> sizes = llvm::to_vector(scatter.getSizes());
@@ -210,7 +219,7 @@ Operation *PartBody::clonePart(Operation *op, const RowDims &dims) {
     scatter.setSizes(sizes);
   } else if (auto structured = dyn_cast<linalg::LinalgOp>(clone)) {
     OpBuilder::InsertionGuard guard(builder);
-    shiftIndices(op, structured, *dims.loop);
+    shiftIndices(op, structured, dims);
   }
   return clone;
 }

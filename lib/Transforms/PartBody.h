@@ -46,13 +46,13 @@ private:
     return list.back().second;
   }
   mlir::Value getWhole(mlir::Value value);
-  mlir::Value getRows(mlir::Value value, unsigned dim);
-  mlir::Value makeRows(mlir::Value value, unsigned dim);
+  mlir::Value getRows(mlir::Value value, RowPlace place);
+  mlir::Value makeRows(mlir::Value value, RowPlace place);
   mlir::Value getNumber();
   mlir::Operation *clonePart(mlir::Operation *op, const RowDims &dims);
   mlir::Value createNeutral(mlir::OpResult total);
   void shiftIndices(mlir::Operation *op, mlir::linalg::LinalgOp clone,
-                    unsigned loop);
+                    const RowDims &dims);
 
   mlir::func::FuncOp function;
   const BatchRows &rows;
@@ -64,7 +64,7 @@ private:
   ArgumentList carried, invariants, sliced;
   mlir::IRMapping mapping;
   /// Rows of a part of what is the same for all parts.
-  llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> made;
+  llvm::DenseMap<std::tuple<mlir::Value, unsigned, int64_t>, mlir::Value> made;
   /// Which part it is, if something asks for that.
   mlir::Value number;
 };

@@ -142,7 +142,7 @@ SmallVector<BatchSplitter::Output> BatchSplitter::findOutputs() {
     for (auto [result, place] : llvm::zip(op->getResults(), dims.results))
       if (place)
         largest = std::max(largest, getBufferBytes(rows.getPartType(
-                                        result.getType(), *place)));
+                                        result.getType(), place->dim)));
   SmallVector<Output> outputs;
   for (auto &[op, dims] : rows.getOps())
     for (OpResult result : op->getResults()) {
@@ -155,7 +155,7 @@ SmallVector<BatchSplitter::Output> BatchSplitter::findOutputs() {
       Output output{result};
       // A loop that carries nothing can become one with its derivative.
       output.isCarried =
-          !rows.getDim(result) &&
+          !rows.getPlace(result) &&
           cast<RankedTensorType>(result.getType()).getRank() > 0 &&
           parts * getBufferBytes(result) > largest / SplitTuning::littleShare;
       outputs.push_back(output);
@@ -221,15 +221,33 @@ Value BatchSplitter::reduce(Value stack, OpResult total) {
 /// The rows of all parts, in the dimension of `value` that has them.
 Value BatchSplitter::joinRows(Value stack, OpResult value) {
   auto type = cast<RankedTensorType>(value.getType());
-  unsigned dim = *rows.getDim(value);
+  auto [dim, runs] = *rows.getPlace(value);
+  SmallVector<ReassociationIndices> groups;
+  if (runs != 1) {
+    // Each run is a dimension of its own.
+    auto stackType = cast<RankedTensorType>(stack.getType());
+    SmallVector<int64_t> shape = llvm::to_vector(stackType.getShape());
+    shape[dim + 1] /= runs;
+    shape.insert(shape.begin() + dim + 1, runs);
+    int64_t next = 0;
+    for (int64_t i = 0; i < stackType.getRank(); ++i) {
+      groups.push_back({next++});
+      if (i == dim + 1)
+        groups.back().push_back(next++);
+    }
+    stack = tensor::ExpandShapeOp::create(builder, loc, stackType.clone(shape),
+                                          stack, groups);
+    groups.clear();
+  }
+  unsigned inRun = runs == 1 ? dim : dim + 1;
   auto stackType = cast<RankedTensorType>(stack.getType());
-  if (dim != 0) {
+  if (inRun != 0) {
     // The parts go from the front to the rows.
     SmallVector<int64_t> order, shape;
-    for (unsigned i = 1; i <= dim; ++i)
+    for (unsigned i = 1; i <= inRun; ++i)
       order.push_back(i);
     order.push_back(0);
-    for (unsigned i = dim + 1; i < stackType.getRank(); ++i)
+    for (unsigned i = inRun + 1; i < stackType.getRank(); ++i)
       order.push_back(i);
     for (int64_t from : order)
       shape.push_back(stackType.getDimSize(from));
@@ -238,14 +256,13 @@ Value BatchSplitter::joinRows(Value stack, OpResult value) {
     stack = linalg::TransposeOp::create(builder, loc, stack, empty, order)
                 ->getResult(0);
   }
-  SmallVector<ReassociationIndices> groups;
-  for (int64_t i = 0; i < type.getRank(); ++i)
-    if (i < dim)
-      groups.push_back({i});
-    else if (i == dim)
-      groups.push_back({i, i + 1});
-    else
-      groups.push_back({i + 1});
+  int64_t next = 0;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    groups.push_back({next++});
+    // Runs, parts and rows.
+    for (unsigned more = inRun - dim + 1; i == dim && more > 0; --more)
+      groups.back().push_back(next++);
+  }
   return tensor::CollapseShapeOp::create(builder, loc, type, stack, groups);
 }
 
@@ -281,7 +298,7 @@ void BatchSplitter::write(ArrayRef<Output> outputs) {
   });
   auto finals = loop.getFinals().begin(), stacks = loop.getStacks().begin();
   for (const Output &output : outputs)
-    if (rows.getDim(output.value))
+    if (rows.getPlace(output.value))
       replaced[output.value] = joinRows(*stacks++, output.value);
     else
       replaced[output.value] = convertFloats(

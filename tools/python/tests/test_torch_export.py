@@ -149,6 +149,20 @@ class ExportTest(unittest.TestCase):
         with self.assertRaisesRegex(remat.Error, "expected rows that do not depend on each other"):
             remat.compile(rt.export(self.model, (self.ids, self.labels)), split_batch=2)
 
+    def test_batch_behind_tokens_in_parts(self):
+        """PyTorch's attention has rows of tokens and, within these, of the batch."""
+        layer = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0, batch_first=True)
+        model = torch.nn.Sequential(layer, torch.nn.Linear(16, 4))
+        x = torch.randn(6, 5, 16)
+        loss = model(x).square().mean()
+        loss.backward()
+        exported = rt.export(model, (x,), loss=lambda y: y.square().mean())
+        for parts in (2, 3, 6):
+            found, gradients = remat.compile(exported, threads=1, split_batch=parts)(None, x)
+            torch.testing.assert_close(found, loss.detach())
+            for name, parameter in model.named_parameters():
+                torch.testing.assert_close(gradients[name], parameter.grad)
+
     def test_loss_function_and_keywords(self):
         exported = rt.export(self.model, (), {"ids": self.ids}, loss=lambda logits: logits.pow(2).sum())
         self.assertIn("ids", [a.name for a in exported.arguments])
