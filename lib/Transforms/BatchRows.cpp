@@ -60,6 +60,7 @@ static FailureOr<std::optional<unsigned>> findPlaceOf(AffineMap map,
   return place;
 }
 
+/// Rows in a dimension, if it is one, of so many runs.
 static std::optional<RowPlace> inRuns(std::optional<unsigned> dim,
                                       int64_t runs) {
   return dim ? std::optional(RowPlace{*dim, runs}) : std::nullopt;

@@ -218,26 +218,33 @@ Value BatchSplitter::reduce(Value stack, OpResult total) {
       .getResult(0);
 }
 
+/// Groups of dimensions for a reshape to or from `rank` of them, of which `dim`
+/// is a group of `size`.
+static SmallVector<ReassociationIndices> groupAt(int64_t rank, int64_t dim,
+                                                 int64_t size) {
+  SmallVector<ReassociationIndices> groups;
+  int64_t next = 0;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t end = next + (i == dim ? size : 1);
+    groups.push_back(llvm::to_vector<2>(llvm::seq(next, end)));
+    next = end;
+  }
+  return groups;
+}
+
 /// The rows of all parts, in the dimension of `value` that has them.
 Value BatchSplitter::joinRows(Value stack, OpResult value) {
   auto type = cast<RankedTensorType>(value.getType());
   auto [dim, runs] = *rows.getPlace(value);
-  SmallVector<ReassociationIndices> groups;
   if (runs != 1) {
     // Each run is a dimension of its own.
     auto stackType = cast<RankedTensorType>(stack.getType());
     SmallVector<int64_t> shape = llvm::to_vector(stackType.getShape());
     shape[dim + 1] /= runs;
     shape.insert(shape.begin() + dim + 1, runs);
-    int64_t next = 0;
-    for (int64_t i = 0; i < stackType.getRank(); ++i) {
-      groups.push_back({next++});
-      if (i == dim + 1)
-        groups.back().push_back(next++);
-    }
-    stack = tensor::ExpandShapeOp::create(builder, loc, stackType.clone(shape),
-                                          stack, groups);
-    groups.clear();
+    stack = tensor::ExpandShapeOp::create(
+        builder, loc, stackType.clone(shape), stack,
+        groupAt(stackType.getRank(), dim + 1, /*size=*/2));
   }
   unsigned inRun = runs == 1 ? dim : dim + 1;
   auto stackType = cast<RankedTensorType>(stack.getType());
@@ -256,14 +263,9 @@ Value BatchSplitter::joinRows(Value stack, OpResult value) {
     stack = linalg::TransposeOp::create(builder, loc, stack, empty, order)
                 ->getResult(0);
   }
-  int64_t next = 0;
-  for (int64_t i = 0; i < type.getRank(); ++i) {
-    groups.push_back({next++});
-    // Runs, parts and rows.
-    for (unsigned more = inRun - dim + 1; i == dim && more > 0; --more)
-      groups.back().push_back(next++);
-  }
-  return tensor::CollapseShapeOp::create(builder, loc, type, stack, groups);
+  return tensor::CollapseShapeOp::create(
+      builder, loc, type, stack,
+      groupAt(type.getRank(), dim, stackType.getRank() - type.getRank() + 1));
 }
 
 /// Writes the loop that makes `outputs`.

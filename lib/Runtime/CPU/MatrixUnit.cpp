@@ -90,11 +90,13 @@ REMAT_AMX [[gnu::always_inline]] inline __m512i findExponents(__m512i bits) {
   return _mm512_max_epi32(_mm512_srli_epi32(bits, 23), _mm512_set1_epi32(1));
 }
 
-/// The power of two that brings numbers of such an exponent to [1, 2), or to
-/// [2, 4) where it would not be a normal number.
+/// No larger than those whose scale is a normal number.
 REMAT_AMX [[gnu::always_inline]] inline __m512i limit(__m512i exponents) {
   return _mm512_min_epi32(exponents, _mm512_set1_epi32(2 * bias - 1));
 }
+
+/// The power of two that brings numbers of such an exponent to [1, 2), or to
+/// [2, 4) where the exponent was limited; and the one that brings them back.
 REMAT_AMX [[gnu::always_inline]] inline __m512 getScale(__m512i limited) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(
       _mm512_sub_epi32(_mm512_set1_epi32(2 * bias), limited), 23));

@@ -13,7 +13,9 @@
 #include "LibraryCall.h"
 #include "MatrixUnit.h"
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 using namespace remat;
 
@@ -59,6 +61,13 @@ bool isPoint(const remat_convolution &d) {
   return d.groups == 1 && !d.bias;
 }
 
+/// One of the two activations.
+struct Side {
+  int32_t dtype;
+  int64_t channels, channelStride;
+  Positions positions;
+};
+
 /// The matmul that the convolution is, if it is one. Its operands are those of
 /// the convolution.
 std::optional<remat_matmul> findMatmul(const remat_convolution &d) {
@@ -78,38 +87,29 @@ std::optional<remat_matmul> findMatmul(const remat_convolution &d) {
   remat_matmul m = {};
   m.batch[0] = images;
   m.batch[1] = m.batch[2] = 1;
-  int64_t inputChannel = d.input_strides[1],
-          outputChannel = d.output_strides[1];
-  int64_t filterRow = d.filter_strides[1], filterColumn = d.filter_strides[2];
-  switch (d.kind) {
-  case REMAT_CONV_FORWARD:
-    m.a_dtype = d.input_dtype, m.b_dtype = d.filter_dtype;
-    m.c_dtype = d.output_dtype;
-    m.m = positions, m.k = d.input_channels, m.n = d.output_channels;
-    m.a_batch_stride[0] = input->imageStride;
-    m.c_batch_stride[0] = output->imageStride;
-    m.a_m_stride = input->distance, m.a_k_stride = inputChannel;
-    m.b_k_stride = filterColumn, m.b_n_stride = filterRow;
-    m.c_m_stride = output->distance, m.c_n_stride = outputChannel;
-    break;
-  case REMAT_CONV_INPUT_GRADIENT:
-    m.a_dtype = d.output_dtype, m.b_dtype = d.filter_dtype;
-    m.c_dtype = d.input_dtype;
-    m.m = positions, m.k = d.output_channels, m.n = d.input_channels;
-    m.a_batch_stride[0] = output->imageStride;
-    m.c_batch_stride[0] = input->imageStride;
-    m.a_m_stride = output->distance, m.a_k_stride = outputChannel;
-    m.b_k_stride = filterRow, m.b_n_stride = filterColumn;
-    m.c_m_stride = input->distance, m.c_n_stride = inputChannel;
-    break;
-  default:
-    m.a_dtype = d.input_dtype, m.b_dtype = d.output_dtype;
-    m.c_dtype = d.filter_dtype;
-    m.m = d.input_channels, m.k = positions, m.n = d.output_channels;
-    m.a_m_stride = inputChannel, m.a_k_stride = input->distance;
-    m.b_k_stride = output->distance, m.b_n_stride = outputChannel;
-    m.c_m_stride = filterColumn, m.c_n_stride = filterRow;
+  Side from{d.input_dtype, d.input_channels, d.input_strides[1], *input};
+  Side to{d.output_dtype, d.output_channels, d.output_strides[1], *output};
+  int64_t filterFrom = d.filter_strides[2], filterTo = d.filter_strides[1];
+  if (d.kind == REMAT_CONV_FILTER_GRADIENT) {
+    m.a_dtype = from.dtype, m.b_dtype = to.dtype, m.c_dtype = d.filter_dtype;
+    m.m = from.channels, m.k = positions, m.n = to.channels;
+    m.a_m_stride = from.channelStride, m.a_k_stride = from.positions.distance;
+    m.b_k_stride = to.positions.distance, m.b_n_stride = to.channelStride;
+    m.c_m_stride = filterFrom, m.c_n_stride = filterTo;
+    return m;
   }
+  // The other way round, it is the same.
+  if (d.kind == REMAT_CONV_INPUT_GRADIENT) {
+    std::swap(from, to);
+    std::swap(filterFrom, filterTo);
+  }
+  m.a_dtype = from.dtype, m.b_dtype = d.filter_dtype, m.c_dtype = to.dtype;
+  m.m = positions, m.k = from.channels, m.n = to.channels;
+  m.a_batch_stride[0] = from.positions.imageStride;
+  m.c_batch_stride[0] = to.positions.imageStride;
+  m.a_m_stride = from.positions.distance, m.a_k_stride = from.channelStride;
+  m.b_k_stride = filterFrom, m.b_n_stride = filterTo;
+  m.c_m_stride = to.positions.distance, m.c_n_stride = to.channelStride;
   return m;
 }
 
