@@ -137,6 +137,25 @@ class NarrowTest(unittest.TestCase):
         updated = lambda w, x: (w.astype("float32") - 0.1 * x[0, 0]).astype(w.dtype)
         self.same(updated(w, x), rj.compile(updated, differentiate=False, donate_argnums=0)(jnp.copy(w), x), "donated")
 
+    def test_scatters_and_windows(self):
+        places = jnp.array([0, 0, 1, 0])
+        for name in ("float8_e4m3fn", "float8_e5m2", "int4", "uint4"):
+            row = jnp.asarray([1, 2, 3, 2], name)
+            self.check(lambda q, row: (q.at[places].add(row), q.at[places].max(row), q.at[places].min(row),
+                                       q.at[places].multiply(row), q.at[places].set(row[0])),
+                       jnp.asarray([7, 3, 1], name), row, what=name)
+        for name in ("float8_e4m3fn", "float8_e5m2"):
+            square = jnp.asarray(np.rint(random(1, 1, 5, 6) * 3), name)
+            self.check(lambda q: (
+                jax.lax.reduce_window(q, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 1, 2), "VALID"),
+                jax.lax.conv_general_dilated(q, q[:, :, :3, :3], (1, 1), "SAME", preferred_element_type="float32")),
+                square, what=name)
+
+        def loss(x):  # The gradient of a gather adds up.
+            return x.astype("float8_e4m3fn")[places].astype("float32").sum()
+
+        self.same(jax.grad(loss)(np.ones(3, "f4")), rj.compile(loss)(np.ones(3, "f4"))[1], "gradient of a gather")
+
     def test_loops(self):
         def run(q, x):
             def body(carry, row):
@@ -161,6 +180,11 @@ class NarrowTest(unittest.TestCase):
         with self.assertRaisesRegex(remat.ExportError, "test_jax_narrow.py:.*population_count: there is no rule for "
                                     "elements of int4; convert them to int8"):
             rj.export(lambda x: jax.lax.population_count(x), every("int4"), differentiate=False)
+        two = jnp.ones((2, 3), "float8_e5m2")
+        for function in (lambda x: jax.lax.reduce(x, x[0, 0], lambda a, b: a * b + a, (1,)),
+                         lambda x: x.at[0].apply(lambda e: e * e)):
+            with self.assertRaisesRegex(remat.ExportError, "there is no rule for elements of float8_e5m2; convert"):
+                rj.export(function, two, differentiate=False)
 
 
 if __name__ == "__main__":

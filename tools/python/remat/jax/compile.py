@@ -206,6 +206,10 @@ def compile(function, budget=None, policy=None, argnums=0, differentiate=True, h
         raise ArgumentError("microbatches: the function is given whole batches; split_batch does one in parts, and "
                             "what remat.jax.export makes of one part takes several with remat.compile(..., "
                             "microbatches=M)")
+    for name in ("static_argnums", "static_argnames"):
+        if is_given(options, name):
+            raise ArgumentError("%s: a step is compiled for one value of such arguments; bind them by functools.partial"
+                                % name)
     for name in ("accumulate", "cotangents", "tangents", "wrt", "result", "narrow", "widen"):
         if is_given(options, name):
             raise ArgumentError("the option '%s' is not one of a function of JAX, which says itself what it computes, "

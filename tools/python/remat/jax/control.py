@@ -63,6 +63,18 @@ def _custom_vjp(l, *arguments, **params):
     return run_closed(l, params.get("call_jaxpr", params.get("fun_jaxpr")), arguments)
 
 
+@rule("linear_call")
+@takes_stacks
+def _linear_call(l, *arguments, callee, **_):
+    """JAX has transposed it where a derivative needs that."""
+    return run_closed(l, callee, arguments)
+
+
+@rule("remat_step")
+def _step(l, *_, **__):
+    l.refuse("a step cannot be a part of another one; compile the function that it is made of")
+
+
 def _run_branch(l, index, number, branches, arguments):
     """A branch that may not be taken, which loops in it have to know."""
     last = len(branches) - 1

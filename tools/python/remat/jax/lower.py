@@ -260,8 +260,14 @@ def _are_equal(array):
 REGIONS = ("remat", "remat2", "checkpoint")
 
 
+# Their jaxprs say how two elements are combined: it is not run for itself.
+COMBINES = {"reduce", "reduce_window", "select_and_scatter", "scatter"} | {
+    "scatter" + sign + name for sign in "-_" for name in ("add", "sub", "mul", "min", "max")}
+
+
 def leaf_primitive(eqn):
-    return not any(isinstance(p, (jax_core.Jaxpr, jax_core.ClosedJaxpr)) for p in eqn.params.values())
+    return eqn.primitive.name in COMBINES or not any(
+        isinstance(p, (jax_core.Jaxpr, jax_core.ClosedJaxpr)) for p in eqn.params.values())
 
 
 def flatten(values):

@@ -11,7 +11,7 @@ import numpy as np
 from ..mlir import identity
 from .elementwise import Scalars, working
 from .reductions import COMBINE, START, change, first_extremum, highest, lowest
-from .rules import rule
+from .rules import rule, takes_complex
 from .shapes import pad, widened
 from .stable import through_stablehlo
 from .types import element_of, encoded, is_float, is_unsigned
@@ -129,6 +129,7 @@ class Updates:
 
 
 @rule("scatter-add", "scatter_add")
+@takes_complex
 def _scatter_add(l, a, indices, updates, *, dimension_numbers, mode, **_):
     if 0 in updates.shape or 0 in l.result()[0]:
         return a
@@ -162,6 +163,7 @@ def _greatest(l, where, inputs, bits, number):
 
 
 @rule("scatter")
+@takes_complex
 def _scatter(l, a, indices, updates, *, dimension_numbers, mode, update_jaxpr=None, **other):
     """Of several updates to one place, the last one counts."""
     if update_jaxpr is not None:
@@ -221,6 +223,7 @@ def _from_ordered(b, x, element, unsigned):
 
 def _scatter_extremum(name, largest):
     @rule(name)
+    @takes_complex
     def lower(l, a, indices, updates, *, dimension_numbers, mode, **_):
         if 0 in updates.shape or 0 in l.result()[0]:
             return a

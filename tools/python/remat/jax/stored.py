@@ -89,11 +89,13 @@ MOVES = {
 # Those that have the same results on wider types, but for rounding.
 COMPUTES = {
     "abs", "acos", "acosh", "add", "add_any", "argmax", "argmin", "asin", "asinh", "atan", "atan2", "atanh", "cbrt",
-    "ceil", "clamp", "copysign", "cos", "cosh", "cummax", "cummin", "cumsum", "div", "dot_general", "eq", "erf",
-    "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt", "integer_pow", "iota", "is_finite", "le", "log",
-    "log1p", "logistic", "lt", "max", "min", "mul", "ne", "neg", "pow", "reduce_max", "reduce_min",
-    "reduce_sum", "rem", "round", "rsqrt", "scatter-add", "scatter_add", "sign", "sin", "sinh", "sort", "sqrt",
-    "square", "sub", "tan", "tanh", "top_k"}
+    "ceil", "clamp", "conv_general_dilated", "copysign", "cos", "cosh", "cummax", "cummin", "cumsum", "div",
+    "dot_general", "eq", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "floor", "ge", "gt", "integer_pow",
+    "iota", "is_finite", "le", "log", "log1p", "logistic", "lt", "max", "min", "mul", "ne", "neg", "pow",
+    "reduce_max", "reduce_min", "reduce_sum", "reduce_window_max", "reduce_window_min", "reduce_window_sum", "rem",
+    "round", "rsqrt", "scatter-add", "scatter_add", "scatter-max", "scatter_max", "scatter-min", "scatter_min",
+    "scatter-mul", "scatter_mul", "scatter-sub", "scatter_sub", "sign", "sin", "sinh", "sort", "sqrt", "square",
+    "sub", "tan", "tanh", "top_k"}
 COMPUTES_INTEGERS = {"and", "not", "or", "reduce_and", "reduce_or", "reduce_xor", "shift_left", "xor"}
 
 
@@ -114,7 +116,9 @@ def computes_wide(eqn):
     stored = [d for d in dtypes if isinstance(d, np.dtype) and is_stored(d)]
     # The rule of products converts what it takes.
     is_product = eqn.primitive.name == "dot_general" and not is_stored(eqn.outvars[0].aval.dtype)
-    return bool(stored) and eqn.primitive.name not in MOVES and not is_product
+    # So is a scatter that computes what it writes.
+    moves = eqn.primitive.name in MOVES and eqn.params.get("update_jaxpr") is None
+    return bool(stored) and not moves and not is_product
 
 
 def through_wider(l, *operands, **params):
@@ -133,8 +137,14 @@ def through_wider(l, *operands, **params):
         if params.get(key) is not None:
             params[key] = wider(params[key])
 
+    bind = eqn.primitive.bind
+    if name.startswith("scatter"):
+        # How elements are combined is written anew, for the wider type.
+        bind = getattr(jax.lax, name.replace("-", "_"))
+        params = {k: v for k, v in params.items() if not k.startswith("update_")}
+
     def compute(*arrays):
-        results = eqn.primitive.bind(*(a.astype(wider(a.dtype)) for a in arrays), **params)
+        results = bind(*(a.astype(wider(a.dtype)) for a in arrays), **params)
         results = results if eqn.primitive.multiple_results else [results]
         return [r.astype(v.aval.dtype) for r, v in zip(results, eqn.outvars)]
 
