@@ -179,7 +179,10 @@ def view(array):
         found = _view_torch(array)
         if found:
             return found
-    kind, number = map(int, array.__dlpack_device__()) if hasattr(array, "__dlpack_device__") else (CPU, 0)
+    try:
+        kind, number = map(int, array.__dlpack_device__()) if hasattr(array, "__dlpack_device__") else (CPU, 0)
+    except (ValueError, RuntimeError) as error:
+        raise ArgumentError("%s cannot be taken by DLPack: %s" % (type(array).__name__, error)) from error
     interface = getattr(array, "__array_interface__", None) if kind == CPU else None
     if interface is not None:
         return _view_interface(array, interface)
@@ -192,7 +195,11 @@ def view(array):
     if getattr(array, "requires_grad", False):
         array = array.detach()
     if kind in (CPU, PINNED):
-        return _view_dlpack(array, array.__dlpack__())
+        try:
+            capsule = array.__dlpack__()
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise ArgumentError("%s cannot be taken by DLPack: %s" % (type(array).__name__, error)) from error
+        return _view_dlpack(array, capsule)
     if kind not in (CUDA, MANAGED):
         raise ArgumentError("a tensor in memory of the CPU or of a CUDA device was expected, got one on device kind %d"
                             " of DLPack" % kind)

@@ -12,7 +12,7 @@ import weakref
 from . import _library as lib
 from .arrays import SOME_GPU, Array, descriptor, framework_of, give, is_on_gpu, view
 from .device import new_array, place, using
-from .errors import ArgumentError, NoDeviceError, RunError
+from .errors import ArgumentError, NoDeviceError, OptionError, RunError
 from .files import write_file
 from .module import Context, Module, Options
 
@@ -436,8 +436,10 @@ def format_budget(budget):
     """A budget as options take it: bytes as a number, "2GiB", "60%", "min", or None for no bound."""
     if budget is None:
         return None
+    if isinstance(budget, float) and budget.is_integer():
+        budget = int(budget)
     if isinstance(budget, bool) or not isinstance(budget, (int, str)):
-        raise ValueError("a budget is a number of bytes or a text such as '2GiB', '60%%' or 'min', got %r" % (budget,))
+        raise OptionError("a budget is a number of bytes or a text such as '2GiB', '60%%' or 'min', got %r" % (budget,))
     return str(budget)
 
 

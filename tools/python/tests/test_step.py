@@ -262,6 +262,16 @@ class StepTest(unittest.TestCase):
             with self.assertRaisesRegex(remat.ArgumentError, message):
                 step(*arguments)
 
+        class NoCapsule:
+            def __dlpack_device__(self):
+                return 1, 0
+
+            def __dlpack__(self):
+                raise BufferError("it is sparse")
+
+        with self.assertRaisesRegex(remat.ArgumentError, "argument 1 .x.: NoCapsule cannot be taken by DLPack: it is"):
+            step(self.w, NoCapsule())
+
     def test_diagnostics_have_places(self):
         with self.assertRaises(remat.CompileError) as caught:
             remat.compile("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %y : tensor<4xf32>\n}")
@@ -275,8 +285,9 @@ class StepTest(unittest.TestCase):
             remat.compile(MODEL, no_such_option=1)
         with self.assertRaises(remat.OptionError):
             remat.compile(MODEL, budget="many")
-        with self.assertRaises(ValueError):
+        with self.assertRaisesRegex(remat.OptionError, "a budget is a number of bytes or a text .* got 0.5"):
             remat.compile(MODEL, budget=0.5)
+        self.assertEqual(remat.compile(MODEL, budget=1e9).memory["budget"], 10 ** 9)
         self.assertIn("budget", [option["name"] for option in remat.describe_options()])
 
 

@@ -126,6 +126,26 @@ class ConstructTest(unittest.TestCase):
         compare(self, Net(lambda m, i: m.b(m.a(m.e(i))), e=nn.Embedding(5, 6, padding_idx=2, scale_grad_by_freq=True)),
                 (ids,))
 
+    def test_sparse_gradients(self):
+        """Indices and values are results of the step, and an optimizer for them takes what comes of it."""
+        model = Net(lambda m, i, j: m.b(m.a(m.e(i) * m.f(j))), e=nn.Embedding(9, 6, sparse=True),
+                    f=nn.Embedding(7, 6, sparse=True))
+        inputs = torch.randint(0, 9, (4, 5)), torch.randint(0, 7, (4, 5))
+        optimizer = torch.optim.SparseAdam([model.e.weight, model.f.weight])
+        torch._dynamo.reset()
+        for run in (torch.compile(model, backend=rt.backend),
+                    torch.compile(model, backend=rt.backend, options={"budget": "min"})):
+            model.zero_grad()
+            model(*inputs).square().sum().backward()
+            expected = {name: p.grad for name, p in model.named_parameters()}
+            model.zero_grad()
+            run(*inputs).square().sum().backward()
+            for name, p in model.named_parameters():
+                self.assertEqual(p.grad.is_sparse, expected[name].is_sparse)
+                self.assertEqual(p.grad.is_sparse and p.grad._nnz(), p.grad.is_sparse and 20)
+                torch.testing.assert_close(p.grad.to_dense(), expected[name].to_dense())
+            optimizer.step()
+
     def test_rows_that_are_shortened(self):
         """Those that a call names, in place."""
         indices = torch.tensor([[1, 2], [4, 1]])
@@ -450,6 +470,30 @@ class RefusalTest(unittest.TestCase):
         torch._dynamo.reset()
         with self.assertRaisesRegex(Exception, "smallest feasible budget found is"):
             torch.compile(Net(lambda m, x: m.b(m.a(x).tanh())), backend=rt.backend, options={"budget": 8})(
+                torch.randn(5, 6))
+
+    def test_compiled_autograd(self):
+        def step(x):
+            loss = model(x).sum()
+            loss.backward()
+            return loss
+
+        model = nn.Linear(4, 4)
+        torch._dynamo.reset()
+        with torch._dynamo.config.patch(compiled_autograd=True), \
+                self.assertRaisesRegex(Exception, "compiled autograd cannot take in a step; leave"):
+            torch.compile(step, backend=rt.backend)(torch.randn(3, 4))
+
+    def test_options_that_PyTorch_decides(self):
+        for options in ({"wrt": [0]}, {"optimizer": "adamw:lr=1"}):
+            torch._dynamo.reset()
+            with self.assertRaisesRegex(Exception, "the option '%s' is not one of torch.compile" % list(options)[0]):
+                torch.compile(nn.Linear(4, 4), backend=rt.backend, options=options)(torch.randn(3, 4))
+
+    def test_collectives(self):
+        torch._dynamo.reset()
+        with torch.no_grad(), self.assertRaisesRegex(Exception, "collectives are not supported in a step; .* FSDP"):
+            torch.compile(lambda x: torch.ops._c10d_functional.all_reduce(x.tanh(), "sum", "0"), backend=rt.backend)(
                 torch.randn(5, 6))
 
     def test_percentages_of_small_graphs_say_what_to_do(self):

@@ -215,6 +215,7 @@ class Training:
     results that are read again."""
 
     def __init__(self, joint, forward_count, options, shared=()):
+        sparse = SparseGradients(joint, forward_count)
         output = next(n for n in joint.graph.nodes if n.op == "output")
         flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
         self.dtypes = _result_dtypes(flat)
@@ -224,7 +225,7 @@ class Training:
         self.torch_step = TorchStep(program, options, placement)
         compiled_steps.append(self.torch_step.step)
         step = self.torch_step.step
-        self.forward_count = forward_count
+        self.forward_count, self.sparse = forward_count, sparse
         self.primal_count = sum(not name.startswith("tangents") for name in program.arguments)
         self.result_is_forward = [False] * len(step.results)
         for result in program.outputs[:forward_count]:
@@ -342,7 +343,7 @@ class Training:
         # PyTorch takes a gradient that nobody else holds as it is, and copies others.
         results.clear()
         kept_results.clear()
-        return gradients
+        return self.sparse.assemble(gradients)
 
 
 class CallEvents:
@@ -381,6 +382,43 @@ class CallEvents:
         """Lets go of the tensors: the functions and this object refer to each other, so that they would stay until
         the collector of Python's garbage runs."""
         self.raw = None
+
+
+SPARSE = torch.ops.aten._sparse_coo_tensor_with_dims_and_tensors.default
+
+
+class SparseGradients:
+    """Gradients that are sparse tensors, as those of torch.nn.Embedding(..., sparse=True): the step makes their indices
+    and values in place of them, which stand behind all other results."""
+
+    def __init__(self, joint, forward_count):
+        output = next(n for n in joint.graph.nodes if n.op == "output")
+        flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
+        self.count, self.places = len(flat) - forward_count, {}
+        dense, parts = list(flat), []
+        for number, node in enumerate(flat[forward_count:]):
+            if isinstance(node, torch.fx.Node) and node.target == SPARSE:
+                self.places[number] = self.count + len(parts), node.meta["val"]
+                dense[forward_count + number] = None
+                parts += node.args[3:5]
+        if not parts:
+            return
+        output.args = (tuple(dense + parts),)
+        if output.meta.get("desc"):
+            output.meta["desc"] = list(output.meta["desc"]) + [None] * len(parts)
+        joint.graph.eliminate_dead_code()
+        joint.recompile()
+
+    def assemble(self, gradients):
+        """What the backward call gives, as PyTorch expects it."""
+        if not self.places:
+            return gradients
+        result = gradients[:self.count]
+        for number, (place, val) in self.places.items():
+            indices, values = gradients[place:place + 2]
+            result[number] = torch.sparse_coo_tensor(indices, values, val.shape, check_invariants=False,
+                                                     is_coalesced=val.is_coalesced() or None)
+        return result
 
 
 def split(joint, forward_count, training):
@@ -449,9 +487,12 @@ def _split_backward(joint, results, descriptions, saved, training):
     primals = tuple(itertools.islice(rest, len(training.saved_primals())))
     outputs = tuple(itertools.islice(rest, len(training.saved_outputs())))
     call = backward.call_module("remat_step", (memory, seed, primals, outputs, tuple(rest), tuple(tangents)))
-    node = backward.output(tuple(None if node is None else _call(backward, _pick, (call, number), node.meta["val"])
-                                 for number, node in enumerate(results)))
-    node.meta["desc"] = list(descriptions)
+    count, sparse = training.sparse.count, training.sparse.places
+    given = [sparse[number][1] if number in sparse else node and node.meta["val"]
+             for number, node in enumerate(results[:count])]
+    node = backward.output(tuple(None if val is None else _call(backward, _pick, (call, number), val)
+                                 for number, val in enumerate(given)))
+    node.meta["desc"] = list(descriptions[:count])
     return backward
 
 
@@ -532,7 +573,15 @@ class BackwardRun:
 
 
 # What is decided by how PyTorch calls its two graphs, and the types that it gives.
-NO_OPTIONS = ("differentiate", "separate_backward", "tangents", "microbatches", "microbatch_order", "narrow", "widen")
+NO_OPTIONS = ("differentiate", "separate_backward", "tangents", "microbatches", "microbatch_order", "narrow", "widen",
+              "wrt", "optimizer")
+
+
+def refuse_compiled_autograd():
+    """It copies the nodes of backward graphs into one of its own, and one of a step is a call of a module."""
+    if torch._dynamo.config.compiled_autograd or torch._dynamo.compiled_autograd.compiled_autograd_enabled:
+        raise Error("compiled autograd cannot take in a step; leave torch._dynamo.config.compiled_autograd off: the "
+                    "backward computation of what is compiled for remat is a part of its step")
 
 
 def check_options(options):
@@ -556,6 +605,7 @@ def compile_graph(graph_module, inputs, options=None):
     shared = results_in_inputs(graph_module)
 
     def partition(joint, _, *, num_fwd_outputs, **kwargs):
+        refuse_compiled_autograd()
         training = Training(joint, num_fwd_outputs, options, shared)
         return split(joint, num_fwd_outputs, training)
 

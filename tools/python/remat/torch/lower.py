@@ -161,7 +161,10 @@ class Lowering:
     def argument(self, node, name, call=0):
         val = node.meta["val"]
         if not isinstance(val, torch.Tensor):
-            raise ExportError("argument '%s' is no tensor but %s; shapes must be static" % (name, type(val).__name__))
+            what = "shapes must be static" if isinstance(val, torch.SymInt) else \
+                "meshes of devices and groups of processes, as those of DTensor, are not supported in a step; " \
+                "compile what each process does by itself, and put DDP or FSDP around it"
+            raise ExportError("argument '%s' is no tensor but %s; %s" % (name, type(val).__name__, what))
         self.values[node] = self.function.argument(val.shape, element_of(val.dtype), name, call=call)
 
     def tensor(self, tensor, name):
@@ -204,6 +207,9 @@ class Lowering:
             self.tag(node)
 
     def lower_call(self, node):
+        if getattr(node.target, "namespace", None) in ("_c10d_functional", "c10d"):
+            self.refuse("collectives are not supported in a step; compile what each process does by itself, and put "
+                        "DDP or FSDP around it")
         if getattr(node.target, "namespace", None) not in ("aten", "prims", "remat"):
             self.refuse("operations other than PyTorch's own are not supported, unless they are defined by "
                         "torch.library.custom_op and change no argument; write this one with operations of PyTorch")
