@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "State.h"
+#include "remat/Support/Json.h"
 
 using namespace mlir;
 using namespace remat;
@@ -57,7 +58,7 @@ RematStatus rematOptionsSetJson(RematOptions options, const char *json,
       __func__, options, {{"json", json}},
       [&](Call &call, OptionsState &state) {
         llvm::Expected<llvm::json::Value> value =
-            llvm::json::parse(StringRef(json, size));
+            parseJson(StringRef(json, size));
         if (!value)
           return call.fail(REMAT_STATUS_INVALID_OPTION, value.takeError());
         const llvm::json::Object *object = value->getAsObject();

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Planning/FastMemory.h"
+#include "remat/Support/Json.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -300,7 +301,7 @@ bool fastmemory::isProblem(StringRef text) {
   // Large instances are not parsed twice.
   if (!text.contains("\"op_types\""))
     return false;
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value) {
     consumeError(value.takeError());
     return false;
@@ -310,7 +311,7 @@ bool fastmemory::isProblem(StringRef text) {
 }
 
 Expected<Problem> fastmemory::parseProblem(StringRef text) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
     return value.takeError();
   Expected<Fields> fields = Fields::create(*value);
@@ -332,7 +333,7 @@ static Expected<Granularity> readGranularity(const json::Value &value,
 }
 
 Expected<Schedule> fastmemory::parseSchedule(StringRef text) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
     return value.takeError();
   Expected<Fields> fields = Fields::create(*value);

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Planning/Serialization.h"
+#include "remat/Support/Json.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -24,7 +25,7 @@ namespace {
 class InstanceReader {
 public:
   Expected<Instance> read(StringRef text) {
-    Expected<json::Value> parsed = json::parse(text);
+    Expected<json::Value> parsed = parseJson(text);
     if (!parsed)
       return parsed.takeError();
     root = parsed->getAsObject();

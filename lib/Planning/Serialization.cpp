@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Planning/Serialization.h"
+#include "remat/Support/Json.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -201,7 +202,7 @@ readStep(const json::Value &entry, const Twine &where) {
 }
 
 Expected<Plan> parsePlan(const Instance &instance, StringRef text) {
-  Expected<json::Value> parsed = json::parse(text);
+  Expected<json::Value> parsed = parseJson(text);
   if (!parsed)
     return parsed.takeError();
   const json::Object *root = parsed->getAsObject();

@@ -7,6 +7,7 @@
 #include "remat/Utils/JsonFiles.h"
 
 #include "remat/Support/InputFiles.h"
+#include "remat/Support/Json.h"
 
 using namespace llvm;
 using namespace remat;
@@ -15,7 +16,7 @@ Expected<json::Value> remat::readJsonFile(StringRef path) {
   Expected<std::unique_ptr<MemoryBuffer>> file = readTextFile(path);
   if (!file)
     return file.takeError();
-  Expected<json::Value> value = json::parse((*file)->getBuffer());
+  Expected<json::Value> value = parseJson((*file)->getBuffer());
   if (!value)
     return createStringError(path + ": " + toString(value.takeError()));
   return value;

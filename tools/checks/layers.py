@@ -17,7 +17,7 @@ LAYERS = {
     # Data and plain C++: no IR. Schedules are what the planner plans and the
     # run time does.
     "Schedules": [],
-    "Planning": ["Schedules"],
+    "Planning": ["Schedules", "Support"],
     "Runtime": ["Schedules"],
     "Runtime/CPU": ["Runtime"],
     "Runtime/CUDA": ["Runtime"],

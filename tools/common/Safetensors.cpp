@@ -11,10 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "common/Tensor.h"
+#include "remat/Support/Json.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -60,7 +60,7 @@ static Expected<std::string> findShard(StringRef path, StringRef name) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(path);
   if (!file)
     return fail(file.getError().message());
-  Expected<json::Value> index = json::parse((*file)->getBuffer());
+  Expected<json::Value> index = remat::parseJson((*file)->getBuffer());
   if (!index)
     return fail("not an index of safetensors: " + toString(index.takeError()));
   const json::Object *object = index->getAsObject();
@@ -106,7 +106,7 @@ Expected<Tensor> remat::tools::readSafetensor(StringRef path, StringRef name,
       content.size() < 8 ? ~0ull : support::endian::read64le(content.data());
   if (length > content.size() - std::min<size_t>(content.size(), 8))
     return fail("not a file of safetensors");
-  Expected<json::Value> header = json::parse(content.substr(8, length));
+  Expected<json::Value> header = remat::parseJson(content.substr(8, length));
   if (!header)
     return fail("not a file of safetensors: " + toString(header.takeError()));
   const json::Object *entries = header->getAsObject();

@@ -8,6 +8,7 @@
 
 #include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
 #include "remat/Planning/Serialization.h"
+#include "remat/Support/Json.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -124,7 +125,7 @@ static Error readOptions(const json::Object &texts, PlanOptions &options) {
 }
 
 Error remat::readStoredPlan(StringRef text, PlanOptions &options) {
-  Expected<json::Value> parsed = json::parse(text);
+  Expected<json::Value> parsed = parseJson(text);
   if (!parsed)
     return parsed.takeError();
   const json::Object *root = parsed->getAsObject();
