@@ -70,6 +70,7 @@ void remat::addKeepLoops(OpPassManager &pm, const StepOptions &options) {
 void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createImportSizesPass());
   pm.addPass(createImportForeignPass());
+  pm.addPass(createImportControlFlowPass());
   // What operations of other dialects take in between.
   pm.addPass(createImportSizesPass());
   pm.addPass(createImportComplexPass());

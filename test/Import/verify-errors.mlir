@@ -58,3 +58,14 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<4xi32>) -> tensor<4xf16> {
   } -> tensor<4xf16>
   return %0 : tensor<4xf16>
 }
+
+// -----
+
+// What is there for it alone is not refused, too.
+func.func @main(%x: tensor<4xf32>, %n: tensor<i64>) -> tensor<4xf32> {
+  %number = tensor.extract %n[] : tensor<i64>
+  %count = arith.index_cast %number : i64 to index
+  // expected-error@+1 {{'tensor.from_elements' op is not supported, expected an operation of linalg or tensor}}
+  %shape = tensor.from_elements %count : tensor<1xindex>
+  return %x : tensor<4xf32>
+}

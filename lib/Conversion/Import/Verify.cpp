@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTVERIFYPASS
@@ -98,11 +99,23 @@ static LogicalResult verifyRounding(Operation *op) {
          << "', expected 'to_nearest_even'";
 }
 
+/// Whether one of `refused` reads what `op` makes, such as the number of
+/// iterations of a loop: without it, there might be no need for `op`.
+static bool isForOneOf(const llvm::SetVector<Operation *> &refused,
+                       Operation *op) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    while (user && !refused.contains(user))
+      user = user->getParentOp();
+    return user != nullptr;
+  });
+}
+
 namespace {
 struct ImportVerify : public remat::impl::ImportVerifyPassBase<ImportVerify> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     SizeChecker sizes;
+    llvm::SetVector<Operation *> refused;
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (failed(sizes.check(op))) {
         signalPassFailure();
@@ -125,14 +138,18 @@ struct ImportVerify : public remat::impl::ImportVerifyPassBase<ImportVerify> {
       if (staysWhole(op))
         return WalkResult::skip();
       if (!isTensorOp(op)) {
-        op->emitOpError("is not supported, expected an operation of linalg or "
-                        "tensor that remat compiles, or one with "
-                        "'remat::KernelOpInterface'");
-        signalPassFailure();
+        refused.insert(op);
         return WalkResult::skip();
       }
       return WalkResult::advance();
     });
+    for (Operation *op : refused)
+      if (!isForOneOf(refused, op))
+        op->emitOpError("is not supported, expected an operation of linalg or "
+                        "tensor that remat compiles, or one with "
+                        "'remat::KernelOpInterface'");
+    if (!refused.empty())
+      signalPassFailure();
   }
 };
 } // namespace

@@ -43,6 +43,18 @@ def ImportComplexPass : Pass<"remat-import-complex"> {
                            "::mlir::math::MathDialect"];
 }
 
+def ImportControlFlowPass : Pass<"remat-import-control-flow"> {
+  let summary = "Replace scf.index_switch and scf.forall";
+  let description = [{
+    An `scf.index_switch` becomes a chain of `scf.if`, and an `scf.forall` on
+    tensors a nest of `scf.for`. Iterations of the latter read the shared
+    tensors as they were before the loop, whatever earlier ones have inserted.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def ImportForeignPass : Pass<"remat-import-foreign", "::mlir::ModuleOp"> {
   let summary = "Lower StableHLO, CHLO and tm_tensor to linalg and scf";
   let description = [{
