@@ -26,6 +26,14 @@ Operation *remat::findCombiner(Block &body, BlockArgument old,
              : nullptr;
 }
 
+std::optional<TypedAttr> remat::getNeutralElement(Operation *combiner) {
+  if (!isa<arith::AddFOp>(combiner))
+    return arith::getNeutralElement(combiner);
+  auto type = cast<FloatType>(combiner->getResult(0).getType());
+  return FloatAttr::get(type, APFloat::getZero(type.getFloatSemantics(),
+                                               /*Negative=*/true));
+}
+
 bool remat::hasOrderedReductions(linalg::LinalgOp op) {
   if (op.getNumReductionLoops() < 2)
     return false;

@@ -18,6 +18,10 @@ namespace remat {
 mlir::Operation *findCombiner(mlir::Block &body, mlir::BlockArgument old,
                               unsigned number);
 
+/// What changes nothing when a combiner combines it; none if there is nothing.
+/// Of sums it is -0.0: 0.0 changes -0.0.
+std::optional<mlir::TypedAttr> getNeutralElement(mlir::Operation *combiner);
+
 /// Whether the results of `op` depend on the order in which its reduction loops
 /// are nested, as the place of a maximum does where several elements are equal.
 bool hasOrderedReductions(mlir::linalg::LinalgOp op);

@@ -70,7 +70,7 @@ Value FailFunction::isBefore() {
     Value old =
         LLVM::LoadOp::create(builder, loc, mine.getType(), field(number));
     Value less =
-        LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ult, mine, old);
+        LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, mine, old);
     if (result) {
       Value equal = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq,
                                          mine, old);

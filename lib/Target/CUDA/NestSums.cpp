@@ -8,6 +8,8 @@
 #include "VectorAccess.h"
 #include "WarpOps.h"
 
+#include "remat/Utils/ReductionOrder.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -55,7 +57,7 @@ Value NestEmitter::emitSteps() {
 
 /// What changes nothing when it is combined.
 Value NestEmitter::emitNeutral(const Accumulator &accumulator) {
-  TypedAttr neutral = *arith::getNeutralElement(accumulator.combiner);
+  TypedAttr neutral = *getNeutralElement(accumulator.combiner);
   Value value = arith::ConstantOp::create(builder, loc, neutral);
   return convertFloat(builder, loc, value, accumulator.type);
 }

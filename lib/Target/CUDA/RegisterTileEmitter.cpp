@@ -10,6 +10,7 @@
 #include "WarpOps.h"
 
 #include "remat/Codegen/Reduction.h"
+#include "remat/Utils/ReductionOrder.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -253,11 +254,11 @@ LogicalResult RegisterTileEmission::emitElements(unsigned number,
       if (exists)
         term = arith::SelectOp::create(
             builder, loc, exists, term,
-            convertFloat(builder, loc,
-                         arith::ConstantOp::create(
-                             builder, loc,
-                             *arith::getNeutralElement(accumulator.combiner)),
-                         accumulator.type));
+            convertFloat(
+                builder, loc,
+                arith::ConstantOp::create(
+                    builder, loc, *getNeutralElement(accumulator.combiner)),
+                accumulator.type));
       Value &old = added[sum][e.h];
       old = old ? emitCombination(builder, nest, accumulator, old, term) : term;
     }
@@ -321,7 +322,7 @@ SmallVector<Value> RegisterTileEmission::emitInits(const TilePass &pass) {
     LoopNest nest = schedule.steps[number].nest;
     for (const Accumulator &accumulator : findSums(nest, number)) {
       Value neutral = arith::ConstantOp::create(
-          builder, loc, *arith::getNeutralElement(accumulator.combiner));
+          builder, loc, *getNeutralElement(accumulator.combiner));
       inits.append(2, convertFloat(builder, loc, neutral, accumulator.type));
     }
   }

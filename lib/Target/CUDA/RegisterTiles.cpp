@@ -7,6 +7,7 @@
 #include "RegisterTiles.h"
 
 #include "remat/Codegen/Reduction.h"
+#include "remat/Utils/ReductionOrder.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -127,7 +128,7 @@ bool RegisterPlanner::isElementwise(const RowStep &step,
   return sums.size() == nest.outputs.size() &&
          llvm::all_of(sums, [&](const Accumulator &sum) {
            return sum.combiner && nest.inits[sum.output] &&
-                  arith::getNeutralElement(sum.combiner);
+                  getNeutralElement(sum.combiner);
          });
 }
 

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -184,6 +185,24 @@ static bool convertCopy(Operation *op) {
   return true;
 }
 
+/// Loads the words of a vector one by one. Of a vector, LLVM takes the bits of
+/// an integer of two or four by vectors of these, of which its x86 code leaves
+/// other bits in place (as of LLVM 22).
+static Value loadWords(vector::LoadOp load) {
+  OpBuilder builder(load);
+  Location loc = load.getLoc();
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < load.getVectorType().getNumElements(); ++i) {
+    Value offset = arith::ConstantIndexOp::create(builder, loc, i);
+    Value address =
+        arith::AddIOp::create(builder, loc, load.getIndices().front(), offset);
+    words.push_back(
+        memref::LoadOp::create(builder, loc, load.getBase(), address));
+  }
+  return vector::FromElementsOp::create(builder, loc, load.getVectorType(),
+                                        words);
+}
+
 void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
                                         const Launch &launch) {
   OpBuilder builder = OpBuilder::atBlockEnd(code.getBody());
@@ -254,6 +273,10 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
       // One of emitOpaque.
       op->getResult(0).replaceAllUsesWith(op->getOperand(0));
       op->erase();
+    } else if (auto load = dyn_cast<vector::LoadOp>(op);
+               load && load.getVectorType().getElementTypeBitWidth() > 8 &&
+               isa<IntegerType>(load.getVectorType().getElementType())) {
+      replacement = loadWords(load);
     } else if (isa<gpu::ReturnOp>(op)) {
       func::ReturnOp::create(at, op->getLoc());
       op->erase();
