@@ -5,12 +5,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The plan with the smallest peak seldom has the smallest arena: it repeats
-// most, and what lives for a short time is hard to pack. So plans for budgets a
-// little above it are packed, too, and runs and addresses are annealed together
-// from each of them, and longer from the best. From there on, plans that leave
-// room free are searched for in arenas that come down, and the last of them is
-// annealed, too. None of it depends on a budget, so that what one budget holds
-// all larger ones hold, too.
+// most, and what lives for a short time is hard to pack. So the fastest plan
+// with that peak and plans for budgets a little above it are packed, too, and
+// runs and addresses are annealed together from each of them, and longer from
+// the best. From there on, plans that leave room free are searched for in
+// arenas that come down, and the last of them is annealed, too. None of it
+// depends on a budget, so that what one budget holds all larger ones hold, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,6 +64,7 @@ private:
   }
   Error offer(Plan plan, int64_t packingWork);
   Error offer(Plan plan, Packing packing);
+  Error offerFastest(const FeasibilityCertificate &certificate);
   Error offerLarger(int64_t least);
   Expected<bool> descend(int64_t least);
   Error anneal(size_t firstStart);
@@ -100,6 +101,25 @@ Error ArenaDescent::offer(Plan plan, int64_t packingWork) {
   if (!packed)
     return packed.takeError();
   return offer(std::move(plan), std::move(*packed));
+}
+
+/// The fastest plan with the smallest peak: the fewer ranges there are, the
+/// more tightly they are packed.
+Error ArenaDescent::offerFastest(const FeasibilityCertificate &certificate) {
+  SolverOptions rest = options;
+  rest.start = &certificate.plan;
+  rest.explainInfeasible = false;
+  rest.onProgress = nullptr;
+  if (rest.timeLimitSeconds)
+    *rest.timeLimitSeconds = (*rest.timeLimitSeconds - watch.seconds()) *
+                             ArenaTuning::certificateShare;
+  Problem asked = problem;
+  asked.deviceBudget = certificate.smallestFeasible;
+  Expected<Solution> solution = solve(asked, "auto", rest);
+  if (!solution)
+    return handleErrors(solution.takeError(),
+                        [](const InfeasibleBudgetError &) {});
+  return offer(keepReleases(solution->plan, 0), PackingOptions::usualWork);
 }
 
 /// Plans for budgets from the smallest one up to its arena.
@@ -224,6 +244,9 @@ ArenaDescent::run(const FeasibilityCertificate &certificate) {
   // Where the peak can be had, hardly anything is smaller.
   if (!plans.front().packing.optimal() && options.anneal) {
     const bool anneals = mayAnneal(graph);
+    if (anneals)
+      if (Error error = offerFastest(certificate))
+        return std::move(error);
     if (Error error = offerLarger(certificate.smallestFeasible))
       return std::move(error);
     if (anneals && !isOver())
