@@ -9,6 +9,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Runtime/StepTable.h"
+#include "remat/Utils/Overwritable.h"
 #include "remat/Utils/PaddedRows.h"
 
 using namespace mlir;
@@ -100,6 +101,22 @@ uint32_t StepModule::addExternal(StringRef symbol) {
   return entryPoints.size() - 1;
 }
 
+/// Checks that `kernel` may write results of `task` where they are placed: the
+/// graph's own verifier does not know what kernels do.
+static LogicalResult verifyInPlace(TaskOp task, func::FuncOp kernel,
+                                   ArrayRef<std::optional<unsigned>> operands) {
+  if (llvm::none_of(operands, [](auto operand) { return bool(operand); }))
+    return success();
+  SmallVector<SmallVector<unsigned>> overwritable = findOverwritable(kernel);
+  for (auto [number, operand] : llvm::enumerate(operands))
+    if (operand && !llvm::is_contained(overwritable[number], *operand))
+      return task.emitOpError("writes result ")
+             << number << " over operand " << *operand << ", which kernel '"
+             << kernel.getName()
+             << "' may still read; expected a place of its own";
+  return success();
+}
+
 LogicalResult StepModule::compileKernel(TaskOp task) {
   auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       task, task.getKernelAttr());
@@ -109,6 +126,8 @@ LogicalResult StepModule::compileKernel(TaskOp task) {
   CompiledKernel &kernel = kernels[getCodeKey(task)];
   for (unsigned number = 0; number < task.getNumResults(); ++number)
     kernel.inPlace.push_back(task.getInPlaceOperand(number));
+  if (failed(verifyInPlace(task, function, kernel.inPlace)))
+    return failure();
   for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
     PaddedRow row = getResultRow(function, number);
     int64_t element = getElementBytes(getElementTypeOrSelf(type));

@@ -824,3 +824,16 @@ remat.graph @malformed_absorptions(%x: tensor<32xf32>) -> tensor<32xf32> {
   %0 = remat.task 0 @k(%x) {remat.absorptions = [{kernel = @k}]} : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %0 : tensor<32xf32>
 }
+
+// -----
+
+func.func private @k(tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel}
+func.func private @both(tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel}
+
+remat.graph @over_what_it_reads_twice(%x: tensor<32xf32>) -> tensor<32xf32> {
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{result 0 is written over operand 0, which another operand is, too, or is a view of}}
+  %1 = remat.task 1 @both(%0, %0) at [operand 0] : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task 2 @k(%1) : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %2 : tensor<32xf32>
+}

@@ -271,7 +271,7 @@ LogicalResult GraphOp::verifyRegions() {
     return failure();
   if (!isPlanned())
     return success();
-  if (failed(verifyOverArguments(*this)))
+  if (failed(verifyOverOperands(*this)))
     return failure();
   GraphLiveness liveness(*this);
   if (liveness.brokenReader)

@@ -26,7 +26,7 @@ mlir::LogicalResult verifyRegionBudgets(GraphOp graph);
 
 /// Checks what is written over arguments: only what becomes, in their place,
 /// the result that they give their buffers to.
-mlir::LogicalResult verifyOverArguments(GraphOp graph);
+mlir::LogicalResult verifyOverOperands(GraphOp graph);
 
 /// Checks the values that are in buffers of results: that they lie within them,
 /// do not overlap, and are dead when the result is written.

@@ -222,7 +222,30 @@ LogicalResult remat::verifyReused(GraphOp graph,
   return success();
 }
 
-LogicalResult remat::verifyOverArguments(GraphOp graph) {
+/// Checks that tasks read once what they write results over.
+static LogicalResult verifyReadOnce(TaskOp task) {
+  std::optional<DenseMap<Value, unsigned>> reads;
+  for (unsigned number = 0; number < task->getNumResults(); ++number) {
+    std::optional<unsigned> operand = task.getInPlaceOperand(number);
+    if (!operand)
+      continue;
+    if (!reads) {
+      reads.emplace();
+      for (Value read : task.getOperands())
+        ++(*reads)[getViewRoot(read)];
+    }
+    if (reads->lookup(getViewRoot(task.getOperand(*operand))) != 1)
+      return task.emitOpError("result ")
+             << number << " is written over operand " << *operand
+             << ", which another operand is, too, or is a view of";
+  }
+  return success();
+}
+
+LogicalResult remat::verifyOverOperands(GraphOp graph) {
+  for (auto task : graph.getOps<TaskOp>())
+    if (failed(verifyReadOnce(task)))
+      return failure();
   ValueRange returned = graph.getBody().front().getTerminator()->getOperands();
   SmallVector<BlockArgument> donors = getDonors(graph);
   for (auto task : graph.getOps<TaskOp>())

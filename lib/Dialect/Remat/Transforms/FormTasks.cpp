@@ -27,6 +27,7 @@
 #include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/EntryFunction.h"
+#include "remat/Utils/Overwritable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -575,18 +576,23 @@ private:
 
   /// Makes graphs of the functions that loops in kernels run.
   LogicalResult formBodies(ModuleOp module, KernelPool &kernels) {
-    auto findBody = [&]() -> func::FuncOp {
+    auto findLoop = [&]() -> std::pair<LoopOp, func::FuncOp> {
       for (auto kernel : module.getOps<func::FuncOp>())
         if (kernel->hasAttr(RematDialect::kernelAttrName))
           for (auto loop : kernel.getOps<LoopOp>())
             if (auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-                    loop, loop.getBodyAttr())) {
-              donateCarried(body, loop.getInits().size());
-              return body;
-            }
-      return nullptr;
+                    loop, loop.getBodyAttr()))
+              return {loop, body};
+      return {};
     };
-    while (func::FuncOp body = findBody()) {
+    while (true) {
+      auto [loop, body] = findLoop();
+      if (!loop)
+        break;
+      if (body.isExternal())
+        return loop.emitOpError("runs '")
+               << body.getName() << "', which has no body";
+      donateCarried(body, loop.getInits().size());
       FailureOr<GraphOp> graph = form(body, kernels);
       if (failed(graph))
         return failure();

@@ -178,10 +178,6 @@ std::optional<unsigned> findDonorOperand(TaskOp task, unsigned number,
                                          mlir::BlockArgument donor,
                                          mlir::ArrayRef<unsigned> overwritable);
 
-/// For each result of a kernel, the operands that it may overwrite.
-llvm::SmallVector<llvm::SmallVector<unsigned>>
-findOverwritable(mlir::func::FuncOp kernel);
-
 /// What tasks write over arguments on the way to a result that has the buffer
 /// of one: sums to which other tasks add in place.
 llvm::SmallVector<mlir::OpResult> findSumsInDonors(GraphOp graph,

@@ -13,6 +13,7 @@
 #include "GraphPlanning.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Utils/Overwritable.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
