@@ -174,6 +174,9 @@ RematStatus rematModuleNameArgument(RematModule module, RematOptions options,
         if (RematStatus status =
                 requireLevel(call, state, REMAT_LEVEL_CAPTURED))
           return status;
+        if (!*name)
+          return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                           "the name is empty, expected a string that is not");
         const std::string &function = unwrap(options)->step.function;
         FunctionOpInterface entry = findEntry(*state.module, function);
         if (!entry)

@@ -18,7 +18,7 @@ func.func @policy_of_wrong_kind(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @name_of_wrong_kind(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{attribute 'remat.name' must be a string, got 1}}
+  // expected-error @+1 {{attribute 'remat.name' must be a string that is not empty, got 1}}
   %0 = math.exp %x {remat.name = 1} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -445,4 +445,12 @@ func.func @demand_with_elements(%x: tensor<4xf32>) {
 // expected-error @+1 {{'remat.gradient'}}
 func.func @gradient_of_no_bits(%x: tensor<4xf32>) -> (tensor<4xf32> {remat.gradient = 0 : i0}) {
   return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'remat.name' must be a string that is not empty, got ""}}
+  %0 = math.exp %x {remat.name = ""} : tensor<4xf32>
+  return %0 : tensor<4xf32>
 }

@@ -189,3 +189,28 @@ func.func @main(%d: tensor<4xf32>) -> tensor<4xf32> {
   %r = remat.loop @back count 5 reverse carried(%d) invariant() sliced() host 2 period 2 : (tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// -----
+
+func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{is recursive: it is in 'body', which its iterations run again}}
+  %r = remat.loop @other count 2 carried(%a) invariant() sliced() : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+func.func private @other(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %r = func.call @body(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// Graphs and kernels are functions, too.
+remat.graph @step(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = remat.task 0 @loop(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  remat.return %0 : tensor<4xf32>
+}
+func.func private @loop(%a: tensor<4xf32>) -> tensor<4xf32> attributes {remat.kernel} {
+  // expected-error@+1 {{is recursive: it is in 'loop', which its iterations run again}}
+  %0 = remat.loop @step count 3 carried(%a) invariant() sliced() : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

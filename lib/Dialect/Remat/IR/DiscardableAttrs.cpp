@@ -65,6 +65,11 @@ static bool isInteger(Attribute attr, int64_t least) {
          integer.getValue().getSExtValue() >= least;
 }
 
+static bool isName(Attribute attr) {
+  auto name = dyn_cast<StringAttr>(attr);
+  return name && !name.empty();
+}
+
 static bool isCount(Attribute attr) { return isInteger(attr, 0); }
 
 static bool isPositive(Attribute attr) { return isInteger(attr, 1); }
@@ -108,8 +113,8 @@ static bool isPlanList(Attribute attr) {
 static constexpr AttrRule attrRules[] = {
     {RematDialect::policyAttrName, AnyOperation | OnArgument, is<PolicyAttr>,
      "a '#remat.policy'"},
-    {RematDialect::nameAttrName, AnyOperation | OnArgument | OnResult,
-     is<StringAttr>, "a string"},
+    {RematDialect::nameAttrName, AnyOperation | OnArgument | OnResult, isName,
+     "a string that is not empty"},
     {RematDialect::backwardAttrName, AnyOperation, isLevel,
      "a unit attribute, or a level from 2 to 255 of type i64"},
     {RematDialect::kernelAttrName, OnFunction, is<UnitAttr>,

@@ -7,7 +7,9 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "StackSyntax.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace remat;
@@ -199,6 +201,41 @@ static LogicalResult checkFunction(LoopOp loop, SymbolTableCollection &symbols,
   return check("results", function.getResultTypes(), results);
 }
 
+/// Adds the functions that `op` itself runs.
+static void addRunBy(Operation *op, SymbolTableCollection &symbols,
+                     SetVector<Operation *> &functions) {
+  auto add = [&](SymbolRefAttr symbol) {
+    if (symbol)
+      if (auto function = dyn_cast_or_null<FunctionOpInterface>(
+              symbols.lookupNearestSymbolFrom(op, symbol)))
+        functions.insert(function);
+  };
+  if (auto loop = dyn_cast<LoopOp>(op)) {
+    add(loop.getBodyAttr());
+    add(loop.getAdvanceAttr());
+  } else if (auto task = dyn_cast<TaskOp>(op)) {
+    add(task.getKernelAttr());
+  } else if (auto call = dyn_cast<CallOpInterface>(op)) {
+    add(dyn_cast<SymbolRefAttr>(call.getCallableForCallee()));
+  }
+}
+
+/// Checks that no iteration of `loop` comes to the loop again.
+static LogicalResult checkNoRecursion(LoopOp loop,
+                                      SymbolTableCollection &symbols) {
+  Operation *around = loop->getParentOfType<FunctionOpInterface>();
+  SetVector<Operation *> functions;
+  addRunBy(loop, symbols, functions);
+  for (size_t i = 0; i < functions.size() && !functions.contains(around); ++i)
+    functions[i]->walk(
+        [&](Operation *op) { addRunBy(op, symbols, functions); });
+  if (!functions.contains(around))
+    return success();
+  return loop.emitOpError("is recursive: it is in '")
+         << SymbolTable::getSymbolName(around).getValue()
+         << "', which its iterations run again";
+}
+
 LogicalResult LoopOp::verifySymbolUses(SymbolTableCollection &symbols) {
   SmallVector<Type> arguments(getInits().getTypes()), results(arguments);
   llvm::append_range(arguments, getInvariants().getTypes());
@@ -210,12 +247,15 @@ LogicalResult LoopOp::verifySymbolUses(SymbolTableCollection &symbols) {
       failed(checkFunction(*this, symbols, getBodyAttr(), arguments, results)))
     return failure();
   if (!getAdvanceAttr())
-    return success();
+    return checkNoRecursion(*this, symbols);
   SmallVector<Type> states(getStateInits().getTypes());
   arguments = states;
   llvm::append_range(arguments, getStateInvariants().getTypes());
   if (failed(addElements(*this, getStateSlices().getTypes(), "a slice",
                          arguments)))
     return failure();
-  return checkFunction(*this, symbols, getAdvanceAttr(), arguments, states);
+  if (failed(
+          checkFunction(*this, symbols, getAdvanceAttr(), arguments, states)))
+    return failure();
+  return checkNoRecursion(*this, symbols);
 }
