@@ -151,6 +151,11 @@ class NarrowTest(unittest.TestCase):
                 jax.lax.conv_general_dilated(q, q[:, :, :3, :3], (1, 1), "SAME", preferred_element_type="float32")),
                 square, what=name)
 
+        for name, least in (("int4", -8), ("uint4", 0), ("float8_e4m3fn", -jnp.inf), ("float8_e5m2", -jnp.inf)):
+            row = jnp.asarray([1, 3, 2], name)
+            self.check(lambda q: jax.lax.reduce_window(q, np.asarray(least, q.dtype) if name.endswith("int4") else
+                                                       least, jax.lax.max, (2,), (1,), ((2, 1),)), row, what=name)
+
         def loss(x):  # The gradient of a gather adds up.
             return x.astype("float8_e4m3fn")[places].astype("float32").sum()
 

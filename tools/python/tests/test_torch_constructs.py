@@ -127,10 +127,11 @@ class ConstructTest(unittest.TestCase):
                 (ids,))
 
     def test_sparse_gradients(self):
-        """Indices and values are results of the step, and an optimizer for them takes what comes of it."""
-        model = Net(lambda m, i, j: m.b(m.a(m.e(i) * m.f(j))), e=nn.Embedding(9, 6, sparse=True),
+        """Indices and values are results of the step, and an optimizer for them takes what comes of it. The gradient of
+        an embedding that is used several times is a sum."""
+        model = Net(lambda m, i, j: m.b(m.a(m.e(i) * m.f(j) + m.e(j).sin() * m.e(i + 1))), e=nn.Embedding(9, 6, sparse=True),
                     f=nn.Embedding(7, 6, sparse=True))
-        inputs = torch.randint(0, 9, (4, 5)), torch.randint(0, 7, (4, 5))
+        inputs = torch.randint(0, 8, (4, 5)), torch.randint(0, 7, (4, 5))
         optimizer = torch.optim.SparseAdam([model.e.weight, model.f.weight])
         torch._dynamo.reset()
         for run in (torch.compile(model, backend=rt.backend),
@@ -142,7 +143,6 @@ class ConstructTest(unittest.TestCase):
             run(*inputs).square().sum().backward()
             for name, p in model.named_parameters():
                 self.assertEqual(p.grad.is_sparse, expected[name].is_sparse)
-                self.assertEqual(p.grad.is_sparse and p.grad._nnz(), p.grad.is_sparse and 20)
                 torch.testing.assert_close(p.grad.to_dense(), expected[name].to_dense())
             optimizer.step()
 

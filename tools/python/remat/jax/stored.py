@@ -107,6 +107,16 @@ def wider(dtype):
     return np.dtype("float32" if name in FLOATS else "uint8" if name[0] == "u" else "int8")
 
 
+def extremes(dtype):
+    """The least and the greatest number of a type."""
+    name = name_of(dtype)
+    if name in INTEGERS:
+        info = jax.numpy.iinfo(dtype)
+        return int(info.min), int(info.max)
+    info = jax.numpy.finfo(dtype)
+    return (-np.inf, np.inf) if getattr(FLOATS[name], "has_infinity", False) else (float(info.min), float(info.max))
+
+
 def computes_wide(eqn):
     """Whether an operation computes with elements that are stored only, so that these have to be converted."""
     if any(isinstance(p, tuple) and any(isinstance(part, jax_core.ClosedJaxpr) for part in p)
@@ -146,6 +156,9 @@ def through_wider(l, *operands, **params):
     def compute(*arrays):
         results = bind(*(a.astype(wider(a.dtype)) for a in arrays), **params)
         results = results if eqn.primitive.multiple_results else [results]
+        if name in ("reduce_window_max", "reduce_window_min"):
+            # A window of nothing but padding has the wider type's extreme.
+            results = [jax.numpy.clip(r, *extremes(v.aval.dtype)) for r, v in zip(results, eqn.outvars)]
         return [r.astype(v.aval.dtype) for r, v in zip(results, eqn.outvars)]
 
     traced = jax.make_jaxpr(compute)(*(jax.ShapeDtypeStruct(v.aval.shape, d) for v, d in zip(eqn.invars, dtypes)))

@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import torch
 
 from ..errors import ExportError
+from ..mlir import dtype_of
 from ..narrow_floats import narrow, widen
 from .storage import NARROW, STORED, UNSIGNED
 
@@ -15,6 +16,9 @@ ELEMENTS = {
     torch.int8: "i8", torch.uint8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64",
     **STORED,
 }
+# Types that have the bytes of another one, and the types of results, which are none of these.
+OTHERS = {torch.uint8, *STORED}
+TORCH_DTYPES = {dtype_of(element): dtype for dtype, element in ELEMENTS.items() if dtype not in OTHERS}
 WIDTH = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
 
 
