@@ -28,7 +28,8 @@
 // locations, and, for a budget that is too small, the smallest one that is not.
 // A function that fails changes nothing that it was given and sets what it was
 // to give to nothing. Nothing is written to standard error, and no function
-// ends the process, but that memory runs out does.
+// ends the process, but that memory runs out does, and so does MLIR whose
+// regions or types nest too deeply for MLIR's own parser.
 //
 // Ownership. An object is the caller's, who destroys it; an object that is null
 // may be destroyed. Objects may be destroyed in any order: a context lives as

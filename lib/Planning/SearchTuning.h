@@ -549,8 +549,9 @@ struct ArenaTuning {
   /// arena may come from, and the share of each.
   static constexpr unsigned candidates = 4;
   static constexpr double candidateShare = 0.03;
-  /// Of the time that is left, what packing one of them may take.
-  static constexpr double certificateShare = 0.2;
+  /// Of the time that is left, what packing one of them may take, and what
+  /// making the plan with the smallest peak faster.
+  static constexpr double certificateShare = 0.2, fastestShare = 0.2;
   /// The first and the last part of the smallest arena by which one that is
   /// wanted is smaller, and of the time that is left, what it may take.
   static constexpr int64_t coarsestDescent = 32, finestDescent = 64;

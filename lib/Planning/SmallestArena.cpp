@@ -57,10 +57,13 @@ private:
     problem.deviceBudget.reset();
     return problem;
   }
+  /// Of the time limit, if there is one.
+  double secondsLeft() const {
+    return std::max(*options.timeLimitSeconds - watch.seconds(), 0.0);
+  }
   bool isOver() const {
     return options.isInterrupted() ||
-           (options.timeLimitSeconds &&
-            watch.seconds() >= *options.timeLimitSeconds);
+           (options.timeLimitSeconds && secondsLeft() <= 0);
   }
   Error offer(Plan plan, int64_t packingWork);
   Error offer(Plan plan, Packing packing);
@@ -94,9 +97,8 @@ Error ArenaDescent::offer(Plan plan, int64_t packingWork) {
     packing.deadline =
         std::chrono::steady_clock::now() +
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-            std::chrono::duration<double>(
-                std::max(*options.timeLimitSeconds - watch.seconds(), 0.0) *
-                ArenaTuning::certificateShare));
+            std::chrono::duration<double>(secondsLeft() *
+                                          ArenaTuning::certificateShare));
   Expected<Packing> packed = packPlan(problem, plan, packing);
   if (!packed)
     return packed.takeError();
@@ -111,8 +113,7 @@ Error ArenaDescent::offerFastest(const FeasibilityCertificate &certificate) {
   rest.explainInfeasible = false;
   rest.onProgress = nullptr;
   if (rest.timeLimitSeconds)
-    *rest.timeLimitSeconds = (*rest.timeLimitSeconds - watch.seconds()) *
-                             ArenaTuning::certificateShare;
+    rest.timeLimitSeconds = secondsLeft() * ArenaTuning::fastestShare;
   Problem asked = problem;
   asked.deviceBudget = certificate.smallestFeasible;
   Expected<Solution> solution = solve(asked, "auto", rest);
@@ -168,8 +169,7 @@ Expected<bool> ArenaDescent::descend(int64_t least) {
     SolverOptions rest = options;
     rest.onProgress = nullptr;
     if (rest.timeLimitSeconds)
-      *rest.timeLimitSeconds = (*rest.timeLimitSeconds - watch.seconds()) *
-                               ArenaTuning::descentShare;
+      rest.timeLimitSeconds = secondsLeft() * ArenaTuning::descentShare;
     asked.deviceBudget = wanted;
     Expected<std::optional<PackedSolution>> found =
         leaveRoomWithinArena(asked, rest);
@@ -244,7 +244,7 @@ ArenaDescent::run(const FeasibilityCertificate &certificate) {
   // Where the peak can be had, hardly anything is smaller.
   if (!plans.front().packing.optimal() && options.anneal) {
     const bool anneals = mayAnneal(graph);
-    if (anneals)
+    if (anneals && !isOver())
       if (Error error = offerFastest(certificate))
         return std::move(error);
     if (Error error = offerLarger(certificate.smallestFeasible))

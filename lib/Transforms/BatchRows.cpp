@@ -25,7 +25,7 @@ using namespace remat;
 // Where operations have the rows
 //===----------------------------------------------------------------------===//
 
-Operation *remat::findCombiner(linalg::LinalgOp op, unsigned result) {
+Operation *remat::findReducer(linalg::LinalgOp op, unsigned result) {
   SmallVector<Operation *, 1> combiners;
   if (!matchReduction(op.getRegionOutputArgs(), result, combiners) ||
       combiners.size() != 1 || combiners.front()->getNumResults() != 1 ||
@@ -88,7 +88,7 @@ static std::optional<RowDims> relateStructured(linalg::LinalgOp op,
     if (!op.isDpsInit(&each))
       continue;
     if (place->has_value() == dims.isReduced ||
-        (dims.isReduced && !findCombiner(op, dims.results.size())))
+        (dims.isReduced && !findReducer(op, dims.results.size())))
       return std::nullopt;
     dims.results.push_back(dims.operands.back());
   }

@@ -59,7 +59,7 @@ std::optional<RowDims> relateRows(mlir::Operation *op, RowAnchor anchor);
 
 /// The operation by which each result of a reduction takes in one more point,
 /// or null if that is not one operation with a neutral element.
-mlir::Operation *findCombiner(mlir::linalg::LinalgOp op, unsigned result);
+mlir::Operation *findReducer(mlir::linalg::LinalgOp op, unsigned result);
 
 /// What `total` begins with before it adds up rows, or null for zeros.
 mlir::Value findStart(mlir::OpResult total);

@@ -105,12 +105,12 @@ Value PartBody::makeRows(Value value, RowPlace place) {
 Value PartBody::createNeutral(OpResult total) {
   auto type = cast<RankedTensorType>(total.getType());
   auto op = dyn_cast<linalg::LinalgOp>(total.getOwner());
-  Operation *combiner =
-      op ? findCombiner(op, total.getResultNumber()) : nullptr;
+  Operation *combiner = op ? findReducer(op, total.getResultNumber()) : nullptr;
   if (!op || isa<complex::AddOp>(combiner))
     return createZeros(builder, total.getLoc(), type);
   Value empty = tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
                                         type.getElementType());
+  // Of sums 0.0, which passes that look for a sum's beginning know.
   Value neutral = arith::ConstantOp::create(
       builder, op.getLoc(), *arith::getNeutralElement(combiner));
   return linalg::FillOp::create(builder, op.getLoc(), neutral, empty)

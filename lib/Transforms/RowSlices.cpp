@@ -343,7 +343,7 @@ void RowSlicer::findBegins(const Phase &phase) {
       auto addition = sum.hasOneUse()
                           ? dyn_cast<linalg::GenericOp>(*sum.user_begin())
                           : linalg::GenericOp();
-      Operation *combiner = findCombiner(linalgOp, number);
+      Operation *combiner = findReducer(linalgOp, number);
       if (!addition || !isElementwiseSum(addition) || !combiner ||
           combiner->getName() != addition.getBody()->front().getName() ||
           addition->hasAttr(RematDialect::policyAttrName) || isNarrow(sum) ||

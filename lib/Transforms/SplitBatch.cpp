@@ -169,7 +169,7 @@ static Value combineElements(OpBuilder &builder, Location loc, OpResult total,
   auto op = dyn_cast<linalg::LinalgOp>(total.getOwner());
   if (!op)
     return createSum(builder, loc, a, b);
-  Operation *clone = builder.clone(*findCombiner(op, total.getResultNumber()));
+  Operation *clone = builder.clone(*findReducer(op, total.getResultNumber()));
   clone->setOperands({a, b});
   clone->getResult(0).setType(a.getType());
   return clone->getResult(0);
@@ -320,13 +320,15 @@ LogicalResult BatchSplitter::run() {
                                 "batch");
   Operation *last = rows.getOps().back().first;
   Operation *behind = last->getNextNode();
-  // What reads what all rows add up to comes after all of them.
+  // What reads what all rows add up to comes after all of them, also if it is
+  // an assertion, which has no results.
+  auto isOfTotals = [&](Value value) { return rows.isOfTotals(value); };
   SmallVector<Operation *> later;
   for (Operation *op = rows.getOps().front().first; op != behind;
        op = op->getNextNode())
     if (!rows.getOps().contains(op) &&
-        llvm::any_of(op->getResults(),
-                     [&](Value value) { return rows.isOfTotals(value); }))
+        (llvm::any_of(op->getResults(), isOfTotals) ||
+         llvm::any_of(getReadValues(op), isOfTotals)))
       later.push_back(op);
   builder.setInsertionPoint(behind);
   // What is not differentiated is done by a loop of its own: the derivative

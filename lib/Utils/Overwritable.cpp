@@ -430,6 +430,9 @@ findOverwritableOfRows(func::FuncOp kernel) {
 
 SmallVector<SmallVector<unsigned>>
 remat::findOverwritable(func::FuncOp kernel) {
+  // Of others, whoever compiles them says what they should be.
+  if (!llvm::hasSingleElement(kernel.getBody()))
+    return SmallVector<SmallVector<unsigned>>(kernel.getNumResults());
   std::optional<UnpaddedKernel> unpadded = removePadding(kernel);
   if (!unpadded)
     return findOverwritableOfRows(kernel);

@@ -62,3 +62,27 @@ func.func @parallel(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> (tensor<4x6xf32
   }
   return %r#0, %r#1 : tensor<4x6xf32>, tensor<4x6xf32>
 }
+
+// -----
+
+// Loops without anything to share, and none at all.
+// CHECK-LABEL: func @effects(
+// CHECK:         scf.for %[[I:.*]] = %c0{{.*}} to %c4
+// CHECK:           memref.store %{{.*}}, %{{.*}}[%[[I]]]
+// CHECK-NOT:       yield
+// CHECK:         }
+// CHECK-NOT:     scf
+// CHECK:         %[[E:.*]] = math.exp
+// CHECK-NEXT:    tensor.insert_slice %[[E]]
+func.func @effects(%m: memref<4xf32>, %v: f32, %x: tensor<4xf32>) -> tensor<4xf32> {
+  scf.forall (%i) in (4) {
+    memref.store %v, %m[%i] : memref<4xf32>
+  }
+  %r = scf.forall () = () to () step () shared_outs(%o = %x) -> (tensor<4xf32>) {
+    %e = math.exp %o : tensor<4xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %e into %o[0] [4] [1] : tensor<4xf32> into tensor<4xf32>
+    }
+  }
+  return %r : tensor<4xf32>
+}

@@ -99,15 +99,16 @@ static LogicalResult verifyRounding(Operation *op) {
          << "', expected 'to_nearest_even'";
 }
 
-/// Whether one of `refused` reads what `op` makes, such as the number of
-/// iterations of a loop: without it, there might be no need for `op`.
+/// Whether one of `refused` reads a number that `op` makes, such as that of the
+/// iterations of a loop: if that one were supported, this would be, too.
 static bool isForOneOf(const llvm::SetVector<Operation *> &refused,
                        Operation *op) {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    while (user && !refused.contains(user))
-      user = user->getParentOp();
-    return user != nullptr;
-  });
+  return llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>) &&
+         llvm::any_of(op->getUsers(), [&](Operation *user) {
+           while (user && !refused.contains(user))
+             user = user->getParentOp();
+           return user != nullptr;
+         });
 }
 
 namespace {

@@ -258,10 +258,10 @@ REMAT_AMX [[gnu::always_inline]] inline void addRows(Pending &pending,
           _mm512_add_ps(power,
                         _mm512_loadu_ps(pending.columnPowers + half * lanes)));
       if (pending.before)
-        sums = _mm512_add_ps(_mm512_loadu_ps(pending.before +
-                                             row * pending.beforeRow +
-                                             half * lanes),
-                             sums);
+        sums = _mm512_add_ps(
+            _mm512_maskz_loadu_ps(
+                mask, pending.before + row * pending.beforeRow + half * lanes),
+            sums);
       _mm512_mask_storeu_ps(pending.after + row * pending.afterRow +
                                 half * tileBytes,
                             mask, sums);

@@ -26,6 +26,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/PassManager.h"
@@ -81,6 +82,29 @@ static StringRef getIntegerInstruction(Operation *op) {
       .Case<math::CountTrailingZerosOp>([](auto) { return "llvm.cttz"; })
       .Case<math::CtPopOp>([](auto) { return "llvm.ctpop"; })
       .Default([](Operation *) { return StringRef(); });
+}
+
+/// Keeps the loads of vectors whose elements are truncated: LLVM would load
+/// what is left of each element on its own.
+static void keepVectorLoads(gpu::GPUModuleOp module) {
+  module.walk([](arith::TruncIOp op) {
+    auto element = op.getIn().getDefiningOp<vector::ExtractOp>();
+    unsigned bits = op.getIn().getType().getIntOrFloatBitWidth();
+    if (!element || !element.getSource().getDefiningOp<vector::LoadOp>() ||
+        (bits != 16 && bits != 32 && bits != 64))
+      return;
+    StringRef constraints = bits == 16 ? "=h,h" : bits == 32 ? "=r,r" : "=l,l";
+    OpBuilder builder(op);
+    Value kept =
+        LLVM::InlineAsmOp::create(
+            builder, op.getLoc(), TypeRange(op.getIn().getType()),
+            ValueRange(op.getIn()), ("mov.b" + Twine(bits) + " $0, $1;").str(),
+            constraints,
+            /*has_side_effects=*/false, /*is_align_stack=*/false,
+            LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+            .getResult(0);
+    op.getInMutable().assign(kept);
+  });
 }
 
 /// Replaces functions of integers, of which upstream has those of some widths.
@@ -184,6 +208,7 @@ LogicalResult remat::cuda::lowerToNVVM(ModuleOp module) {
     if (failed(lowerMath(unit, populateDeviceMathPatterns)))
       return failure();
     lowerIntrinsics(unit);
+    keepVectorLoads(unit);
     lowerIntegers(unit);
     lowerInstructions(unit);
   }

@@ -185,9 +185,10 @@ static bool convertCopy(Operation *op) {
   return true;
 }
 
-/// Loads the words of a vector one by one. Of a vector, LLVM takes the bits of
-/// an integer of two or four by vectors of these, of which its x86 code leaves
-/// other bits in place (as of LLVM 22).
+/// Loads the words of a vector one by one, since LLVM 22 for x86 miscompiles
+/// the truncation of a loaded vector's elements to i2 and i4: the bits above
+/// stay set. Whether an element is truncated is not known yet, so this is done
+/// for all integers that may be.
 static Value loadWords(vector::LoadOp load) {
   OpBuilder builder(load);
   Location loc = load.getLoc();

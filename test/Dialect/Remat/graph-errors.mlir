@@ -830,10 +830,10 @@ remat.graph @malformed_absorptions(%x: tensor<32xf32>) -> tensor<32xf32> {
 func.func private @k(tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel}
 func.func private @both(tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel}
 
-remat.graph @over_what_it_reads_twice(%x: tensor<32xf32>) -> tensor<32xf32> {
-  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+remat.graph @over_what_it_reads_twice(%x: tensor<32xf32>) -> tensor<32xf32> attributes {arena_bytes = 128 : i64, host_arena_bytes = 0 : i64, planned_peak = 128 : i64, save_all_peak = 128 : i64} {
+  %0 = remat.task 0 @k(%x) cost 1 at [arena 0] : (tensor<32xf32>) -> tensor<32xf32>
   // expected-error @+1 {{result 0 is written over operand 0, which another operand is, too, or is a view of}}
-  %1 = remat.task 1 @both(%0, %0) at [operand 0] : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
-  %2 = remat.task 2 @k(%1) : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @both(%0, %0) cost 1 at [operand 0] : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task 2 @k(%1) cost 1 at [result 0] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %2 : tensor<32xf32>
 }

@@ -24,8 +24,9 @@ mlir::LogicalResult verifyPolicies(GraphOp graph);
 /// as well. Returned values are in buffers of the caller.
 mlir::LogicalResult verifyRegionBudgets(GraphOp graph);
 
-/// Checks what is written over arguments: only what becomes, in their place,
-/// the result that they give their buffers to.
+/// Checks what is written over operands: each is read once, and over arguments
+/// only what becomes, in their place, the result that they give their buffers
+/// to.
 mlir::LogicalResult verifyOverOperands(GraphOp graph);
 
 /// Checks the values that are in buffers of results: that they lie within them,
