@@ -237,6 +237,8 @@ LLVM::LLVMFuncOp remat::codegen::createKernelFunction(OpBuilder &builder,
   auto function = LLVM::LLVMFuncOp::create(builder, loc, symbol,
                                            getKernelType(builder.getContext()),
                                            LLVM::Linkage::External);
+  // Other steps in a process may have kernels of this name.
+  function.setVisibility_(LLVM::Visibility::Hidden);
   builder.setInsertionPointToStart(function.addEntryBlock(builder));
   return function;
 }

@@ -226,7 +226,8 @@ std::string RecomputeCheck::trace() const {
     uint32_t original = originals[i];
     if (original == REMAT_NONE)
       continue;
-    bool differs = get(i).hasRun && get(i).hash != get(original).hash;
+    bool differs = get(i).hasRun && get(original).hasRun &&
+                   get(i).hash != get(original).hash;
     text +=
         describe(original) + (differs ? " != " : " | ") + describe(i) + "\n";
   }

@@ -31,13 +31,17 @@ static remat_status fail(remat_status status, const char *message) noexcept {
   return status;
 }
 
-/// Runs `function`, whose only exceptions are allocations that fail.
+/// Runs `function`, whose only exceptions are allocations that fail, and what
+/// functions of the caller throw.
 template <typename Function>
 static remat_status guard(const Function &function) {
   try {
     return function();
-  } catch (const std::exception &) {
+  } catch (const std::bad_alloc &) {
     return fail(REMAT_OUT_OF_MEMORY, "out of memory");
+  } catch (...) {
+    return fail(REMAT_INVALID_ARGUMENT,
+                "a function that was given to the step threw an exception");
   }
 }
 
@@ -64,7 +68,7 @@ static remat_status useIdle(remat_step *step, const Function &use) {
   if (!step)
     return fail(REMAT_INVALID_ARGUMENT, "step is NULL");
   if (step->busy.test_and_set(std::memory_order_acquire))
-    return fail(REMAT_INVALID_ARGUMENT, "step is running in another thread");
+    return fail(REMAT_INVALID_ARGUMENT, "step is running");
   remat_status status = guard(use);
   step->busy.clear(std::memory_order_release);
   return status;
@@ -76,9 +80,16 @@ static remat_status runCalls(remat_step *step, size_t first, size_t end,
                              size_t argumentCount, const remat_tensor *results,
                              size_t resultCount, remat_state *state) {
   return useIdle(step, [&] {
-    remat_status status = step->run(first, end, arguments, argumentCount,
-                                    results, resultCount, state);
-    if (status != REMAT_OK)
+    bool hasRun = false;
+    remat_status status = guard([&] {
+      remat_status result = step->run(first, end, arguments, argumentCount,
+                                      results, resultCount, state);
+      hasRun = true;
+      return result;
+    });
+    if (!hasRun)
+      step->error = lastError();
+    else if (status != REMAT_OK)
       lastError() = step->error;
     return status;
   });
@@ -272,12 +283,7 @@ remat_status remat_step_measure_link(remat_step *step,
   if (!step || !speed)
     return fail(REMAT_INVALID_ARGUMENT,
                 step ? "speed is NULL" : "step is NULL");
-  if (step->busy.test_and_set(std::memory_order_acquire))
-    return fail(REMAT_INVALID_ARGUMENT, "step is running in another thread");
-  remat_status status =
-      guard([&] { return step->measureLink(*speed, lastError()); });
-  step->busy.clear(std::memory_order_release);
-  return status;
+  return useIdle(step, [&] { return step->measureLink(*speed, lastError()); });
 }
 
 const int64_t *remat_step_entry_times(const remat_step *step) {
@@ -317,12 +323,11 @@ remat_status remat_step_observe(remat_step *step, remat_observe_fn observe,
   if (step->isOnDevice())
     return fail(REMAT_INVALID_ARGUMENT,
                 "step runs on a device, expected one on a CPU");
-  if (step->busy.test_and_set(std::memory_order_acquire))
-    return fail(REMAT_INVALID_ARGUMENT, "step is running in another thread");
-  step->observer = observe;
-  step->observerUser = user;
-  step->busy.clear(std::memory_order_release);
-  return REMAT_OK;
+  return useIdle(step, [&] {
+    step->observer = observe;
+    step->observerUser = user;
+    return REMAT_OK;
+  });
 }
 
 const char *remat_step_trace(const remat_step *step) {

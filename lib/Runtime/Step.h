@@ -161,6 +161,9 @@ private:
                         std::string &message);
   void layOutPointers();
   bool prepareCalls(std::string &message);
+  /// The call of an entry where there is but one thread for it, with other bits
+  /// if sums depend on their number.
+  remat::LibraryCall *callOnOneThread(uint32_t index);
   bool findCodecs(const remat_step_options &options, std::string &message);
   bool findRecomputations(const remat_step_options &options,
                           std::string &message);

@@ -61,7 +61,8 @@ remat_status remat_step::load(const remat_module &module,
               std::to_string(options.determinism_check) + ", expected 0 to 2";
     return REMAT_INVALID_ARGUMENT;
   }
-  threads = options.threads > 0 ? options.threads : availableThreads();
+  threads =
+      options.threads > 0 ? atMostThreads(options.threads) : availableThreads();
   flags = options.flags;
   countsBodyRuns = flags & REMAT_STEP_PROFILE;
   kernels = module.kernels;
@@ -234,6 +235,17 @@ static bool hasSameBitsOnAllThreads(const remat_entry &entry,
                                     const Table &table) {
   return entry.kind == REMAT_ENTRY_MATMUL ||
          table.convolutions[entry.callee].kind != REMAT_CONV_FILTER_GRADIENT;
+}
+
+LibraryCall *remat_step::callOnOneThread(uint32_t index) {
+  const remat_entry &entry = table.entries[index];
+  const Prepared &ways = prepared[index];
+  if (ways.alone->threads <= 1)
+    return ways.alone;
+  LibraryCall *call = callFor(entry, 1, /*reference=*/false);
+  if (call && call->workspaceBytes <= ways.call->workspaceBytes)
+    return call;
+  return callFor(entry, 1, /*reference=*/true);
 }
 
 bool remat_step::prepareCalls(std::string &message) {

@@ -309,8 +309,16 @@ remat_status remat_step::runKernel(uint32_t index) {
 remat_status remat_step::runCall(uint32_t index) {
   const remat_entry &entry = table.entries[index];
   const Prepared &ways = prepared[index];
-  LibraryCall &call =
-      ways.call != ways.alone && coresAreBusy() ? *ways.alone : *ways.call;
+  LibraryCall *chosen = ways.call;
+  if (ways.call->threads > 1 && !mayHaveThreads())
+    chosen = callOnOneThread(index);
+  else if (ways.call != ways.alone && coresAreBusy())
+    chosen = ways.alone;
+  if (!chosen) {
+    error = table.describe(index) + ": cannot be prepared for one thread";
+    return REMAT_LIBRARY_ERROR;
+  }
+  LibraryCall &call = *chosen;
   void **buffers = pointers.data() + prepared[index].firstPointer;
   uint32_t count = entry.operand_count + entry.result_count;
   void *workspace =

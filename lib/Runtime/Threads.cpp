@@ -30,6 +30,11 @@ int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_get_max_threads(void);
 void omp_set_num_threads(int threads);
+int omp_get_dynamic(void);
+void omp_set_dynamic(int isDynamic);
+int omp_get_thread_limit(void);
+int omp_get_max_active_levels(void);
+int omp_in_parallel(void);
 // Since OpenMP 5.0.
 int omp_pause_resource_all(int kind) __attribute__((weak));
 }
@@ -45,7 +50,17 @@ static int availableCores() {
 }
 
 int remat::availableThreads() {
-  return std::max(std::min(availableCores(), omp_get_max_threads()), 1);
+  return atMostThreads(std::min(availableCores(), omp_get_max_threads()));
+}
+
+int remat::atMostThreads(int threads) {
+  if (omp_get_max_active_levels() <= 0)
+    return 1;
+  return std::max(std::min(threads, omp_get_thread_limit()), 1);
+}
+
+bool remat::mayHaveThreads() {
+  return !omp_in_parallel() && omp_get_max_active_levels() > 0;
 }
 
 static int64_t nanoseconds(clockid_t clock) {
@@ -87,13 +102,18 @@ static void endThreadsBeforeForks() {
   (void)isDone;
 }
 
-ThreadScope::ThreadScope(int threads) : previous(omp_get_max_threads()) {
+ThreadScope::ThreadScope(int threads)
+    : previous(omp_get_max_threads()), wasDynamic(omp_get_dynamic()) {
   if (threads > 1)
     endThreadsBeforeForks();
   omp_set_num_threads(threads);
+  omp_set_dynamic(0);
 }
 
-ThreadScope::~ThreadScope() { omp_set_num_threads(previous); }
+ThreadScope::~ThreadScope() {
+  omp_set_num_threads(previous);
+  omp_set_dynamic(wasDynamic);
+}
 
 void remat::parallel(int threads, ParallelBody body, void *context) {
   // No bit of a result depends on the number of threads.

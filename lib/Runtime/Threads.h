@@ -21,6 +21,14 @@ namespace remat {
 /// OMP_NUM_THREADS and omp_set_num_threads say what they say elsewhere.
 int availableThreads();
 
+/// As many as OpenMP would ever give: of more, some would never run.
+int atMostThreads(int threads);
+
+/// Whether a call from here gets more than one thread. It does not inside of a
+/// parallel region of the caller's. oneDNN's gradients of filters then wait for
+/// the others without end.
+bool mayHaveThreads();
+
 /// Threads that are worth waking for so many multiplications and additions, at
 /// most `threads`. Waking one costs microseconds on an idle machine, and the
 /// turn of a whole time slice on a busy one.
@@ -34,8 +42,9 @@ inline int usefulThreads(int threads, double work) {
 /// (CoreWatch.h). It is looked up from time to time.
 bool coresAreBusy();
 
-/// Sets the size of the pool for the calls made in this scope from this thread
-/// and gives the caller's setting back at its end.
+/// Sets the size of the pool for the calls made in this scope from this thread,
+/// which OpenMP is not to change, and gives the caller's settings back at its
+/// end.
 class ThreadScope {
 public:
   explicit ThreadScope(int threads);
@@ -44,7 +53,7 @@ public:
   ThreadScope &operator=(const ThreadScope &) = delete;
 
 private:
-  int previous;
+  int previous, wasDynamic;
 };
 
 /// Runs body(context, part, parts) for each part on its own thread; there may

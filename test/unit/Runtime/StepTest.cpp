@@ -237,6 +237,15 @@ TEST(Step, Observer) {
   EXPECT_TRUE(seen.isBetweenF32);
   EXPECT_EQ(out.values, (std::vector<float>{3, 3, 3, 11}));
 
+  // What it throws ends the run, and nothing else.
+  auto fail = [](void *, size_t, const remat_observed *, size_t) {
+    (void)std::vector<int>().at(0);
+  };
+  ASSERT_EQ(remat_step_observe(step.step, fail, nullptr), REMAT_OK);
+  EXPECT_EQ(step.run({in}, {out}), REMAT_INVALID_ARGUMENT);
+  EXPECT_STREQ(remat_step_error(step.step),
+               "a function that was given to the step threw an exception");
+
   // No more.
   ASSERT_EQ(remat_step_observe(step.step, nullptr, nullptr), REMAT_OK);
   EXPECT_EQ(step.run({in}, {out}), REMAT_OK) << step.message;

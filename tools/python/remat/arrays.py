@@ -48,6 +48,9 @@ class DLManagedTensorVersioned(ctypes.Structure):
                 ("flags", c_uint64), ("tensor", DLTensor)]
 
 
+# A flag of the versioned form.
+DLPACK_READ_ONLY = 1
+
 # (code, bits) of DLPack by the names of remat. Integers without a sign have the bytes of those with one.
 DLPACK = {"f32": (2, 32), "f64": (2, 64), "f16": (2, 16), "bf16": (4, 16), "i1": (6, 8), "i8": (0, 8), "i16": (0, 16),
           "i32": (0, 32), "i64": (0, 64), "c64": (5, 64), "c128": (5, 128)}
@@ -75,10 +78,10 @@ _capsule.PyCapsule_New.restype = ctypes.py_object
 
 def is_contiguous(shape, strides):
     """Whether `strides`, in elements, are those of a dense row-major tensor. Those of extents 1 say nothing."""
+    if 0 in shape:
+        return True
     expected = 1
     for extent, stride in zip(reversed(shape), reversed(strides)):
-        if extent == 0:
-            return True
         if extent != 1:
             if stride != expected:
                 return False
@@ -104,19 +107,24 @@ class View:
 def _view_dlpack(array, capsule, device=None):
     for name, kind in ((b"dltensor_versioned", DLManagedTensorVersioned), (b"dltensor", DLManagedTensor)):
         if _capsule.PyCapsule_IsValid(capsule, name):
-            tensor = kind.from_address(_capsule.PyCapsule_GetPointer(capsule, name)).tensor
+            managed = kind.from_address(_capsule.PyCapsule_GetPointer(capsule, name))
             break
     else:
         raise ArgumentError("__dlpack__ of %s gave no capsule of DLPack" % type(array).__name__)
+    tensor, read_only = managed.tensor, framework_of([array]) == "jax"
+    if kind is DLManagedTensorVersioned:
+        if managed.major != 1:
+            raise ArgumentError("a tensor of DLPack 1 was expected, got one of version %d.%d" % (
+                managed.major, managed.minor))
+        read_only |= bool(managed.flags & DLPACK_READ_ONLY)
     if tensor.dtype.lanes != 1:
         raise ArgumentError("an element of several lanes is not supported")
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else None
     dtype = BY_DLPACK.get((tensor.dtype.code, tensor.dtype.bits))
     # The capsule is not renamed, so what it holds is released with it.
-    return View((tensor.data or 0) + tensor.byte_offset, dtype, shape,
-                strides is None or is_contiguous(shape, strides), (array, capsule), device,
-                read_only=framework_of([array]) == "jax")
+    return View(tensor.data + tensor.byte_offset if tensor.data else 0, dtype, shape,
+                strides is None or is_contiguous(shape, strides), (array, capsule), device, read_only=read_only)
 
 
 def is_on_gpu(array):
@@ -185,6 +193,8 @@ def view(array):
         raise ArgumentError("%s cannot be taken by DLPack: %s" % (type(array).__name__, error)) from error
     interface = getattr(array, "__array_interface__", None) if kind == CPU else None
     if interface is not None:
+        if type(array).__name__ == "MaskedArray":
+            raise ArgumentError("an array with a mask is not supported; pass what it is filled with, `array.filled()`")
         return _view_interface(array, interface)
     if not hasattr(array, "__dlpack__"):
         interface = getattr(array, "__cuda_array_interface__", None)

@@ -276,6 +276,8 @@ class Step:
         """Buffers of results: those that are given, those of donated arguments, and new ones."""
         keep, tensors, given = [], (lib.Tensor * max(len(self.results), 1))(), []
         home, streams = self._home(donors), set()
+        if arrays and len(arrays) != len(self.results):
+            raise ArgumentError("the step has %d results, got %d buffers for them" % (len(self.results), len(arrays)))
         for number, info in enumerate(self.results):
             array = arrays[number] if arrays else None
             if array is None:

@@ -269,6 +269,10 @@ class StepTest(unittest.TestCase):
             def __dlpack__(self):
                 raise BufferError("it is sparse")
 
+        with self.assertRaisesRegex(remat.ArgumentError, "argument 1 .x.: an array with a mask is not supported"):
+            step(self.w, np.ma.masked_array(self.x, mask=self.x > 0))
+        with self.assertRaisesRegex(remat.ArgumentError, "the step has 3 results, got 1 buffers"):
+            step.run([self.w, self.x], [None])
         with self.assertRaisesRegex(remat.ArgumentError, "argument 1 .x.: NoCapsule cannot be taken by DLPack: it is"):
             step(self.w, NoCapsule())
 

@@ -129,8 +129,8 @@ class ConstructTest(unittest.TestCase):
     def test_sparse_gradients(self):
         """Indices and values are results of the step, and an optimizer for them takes what comes of it. The gradient of
         an embedding that is used several times is a sum."""
-        model = Net(lambda m, i, j: m.b(m.a(m.e(i) * m.f(j) + m.e(j).sin() * m.e(i + 1))), e=nn.Embedding(9, 6, sparse=True),
-                    f=nn.Embedding(7, 6, sparse=True))
+        model = Net(lambda m, i, j: m.b(m.a(m.e(i) * m.f(j) + m.e(j).sin() * m.e(i + 1))),
+                    e=nn.Embedding(9, 6, sparse=True), f=nn.Embedding(7, 6, sparse=True))
         inputs = torch.randint(0, 8, (4, 5)), torch.randint(0, 7, (4, 5))
         optimizer = torch.optim.SparseAdam([model.e.weight, model.f.weight])
         torch._dynamo.reset()
