@@ -63,6 +63,11 @@ remat_status remat_step::load(const remat_module &module,
   }
   threads =
       options.threads > 0 ? atMostThreads(options.threads) : availableThreads();
+  if (!canStartThreads(threads)) {
+    message = "cannot start " + std::to_string(threads) +
+              " threads; ask for fewer by the option 'threads'";
+    return REMAT_OUT_OF_MEMORY;
+  }
   flags = options.flags;
   countsBodyRuns = flags & REMAT_STEP_PROFILE;
   kernels = module.kernels;

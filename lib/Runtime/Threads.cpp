@@ -18,10 +18,12 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
+#include <mutex>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <thread>
+#include <vector>
 
 extern "C" {
 void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
@@ -57,6 +59,33 @@ int remat::atMostThreads(int threads) {
   if (omp_get_max_active_levels() <= 0)
     return 1;
   return std::max(std::min(threads, omp_get_thread_limit()), 1);
+}
+
+bool remat::canStartThreads(int threads) {
+  static std::atomic<int> known{1};
+  if (threads <= known.load(std::memory_order_relaxed))
+    return true;
+  std::mutex ends; // They live until it is unlocked.
+  std::vector<pthread_t> started;
+  started.reserve(threads);
+  ends.lock();
+  auto waitForEnd = [](void *mutex) -> void * {
+    std::lock_guard<std::mutex> lock(*static_cast<std::mutex *>(mutex));
+    return nullptr;
+  };
+  bool canStart = true;
+  for (int i = 1; i < threads && canStart; ++i) {
+    pthread_t thread;
+    canStart = pthread_create(&thread, nullptr, waitForEnd, &ends) == 0;
+    if (canStart)
+      started.push_back(thread);
+  }
+  ends.unlock();
+  for (pthread_t thread : started)
+    pthread_join(thread, nullptr);
+  if (canStart)
+    known.store(threads, std::memory_order_relaxed);
+  return canStart;
 }
 
 bool remat::mayHaveThreads() {

@@ -24,6 +24,10 @@ int availableThreads();
 /// As many as OpenMP would ever give: of more, some would never run.
 int atMostThreads(int threads);
 
+/// Whether the system lets this process have so many threads at once: libgomp
+/// ends the process if it does not.
+bool canStartThreads(int threads);
+
 /// Whether a call from here gets more than one thread. It does not inside of a
 /// parallel region of the caller's. oneDNN's gradients of filters then wait for
 /// the others without end.

@@ -14,6 +14,8 @@
 #include "Tuning.h"
 
 #include <algorithm>
+#include <new>
+#include <sys/mman.h>
 
 using namespace remat;
 
@@ -133,9 +135,22 @@ int DnnlCall::addMemory(const dnnl_memory_desc_t &md, Place place,
   return static_cast<int>(memories.size()) - 1;
 }
 
+/// Throws what an allocation that fails does, if there is not enough room for
+/// what a primitive may take. oneDNN writes its code without asking whether it
+/// got memory for it.
+static void expectRoom() {
+  constexpr size_t bytes = size_t(32) << 20;
+  void *room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED)
+    throw std::bad_alloc();
+  munmap(room, bytes);
+}
+
 bool DnnlCall::addPrimitive(const dnnl_primitive_desc *desc,
                             const std::vector<std::pair<int, int>> &arguments,
                             When when) {
+  expectRoom();
   dnnl_primitive_t made = nullptr;
   if (dnnl_primitive_create(&made, desc) != dnnl_success)
     return false;

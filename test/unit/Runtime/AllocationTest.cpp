@@ -14,6 +14,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define REMAT_SANITIZED
@@ -124,6 +127,38 @@ TEST(Allocation, Convolution) {
                                 {c.tensor()}),
               8192u);
   }
+}
+
+/// Leaves the process so much more address space, until the end of the scope.
+class SpaceLimit {
+public:
+  explicit SpaceLimit(size_t more) {
+    getrlimit(RLIMIT_AS, &before);
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit now = before;
+    now.rlim_cur = pages * sysconf(_SC_PAGESIZE) + more;
+    setrlimit(RLIMIT_AS, &now);
+  }
+  ~SpaceLimit() { setrlimit(RLIMIT_AS, &before); }
+
+private:
+  rlimit before;
+};
+
+// libgomp would end the process.
+TEST(Allocation, ThreadsThatTheSystemDoesNotGive) {
+  StepTableBuilder builder;
+  remat_step_options options = {};
+  options.threads = 200;
+  {
+    SpaceLimit limit(size_t(16) << 20);
+    Step step(builder, {}, options);
+    EXPECT_EQ(step.loaded, REMAT_OUT_OF_MEMORY);
+    EXPECT_EQ(step.message, "cannot start 200 threads; ask for fewer by the "
+                            "option 'threads'");
+  }
+  EXPECT_EQ(Step(builder, {}, options).loaded, REMAT_OK);
 }
 
 } // namespace
