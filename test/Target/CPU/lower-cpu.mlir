@@ -7,9 +7,9 @@
 // CHECK: llvm.func internal @step_kernel_0_loops(%{{.*}}: !llvm.ptr {llvm.noalias}
 // The sum may be reordered, the contraction may not.
 // CHECK: llvm.fmul %{{.*}}, %{{.*}} : f32
-// CHECK: llvm.func @step_kernel_0(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr)
+// CHECK: llvm.func hidden @step_kernel_0(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr)
 // The second square is written over the first one.
-// CHECK: llvm.func @step_kernel_1(
+// CHECK: llvm.func hidden @step_kernel_1(
 // CHECK-NOT: @step_kernel_2
 // CHECK: llvm.mlir.global internal constant @step_blob
 // CHECK: llvm.mlir.global internal constant @step_kernels() {{.*}} : !llvm.array<2 x ptr>
