@@ -29,6 +29,9 @@ using namespace remat;
 // Choices
 //===----------------------------------------------------------------------===//
 
+/// The cases of a choice at most: each is nested in the one before it.
+static constexpr unsigned maxCases = 1000;
+
 /// The choice between case `number` of `op` and what comes behind it.
 static scf::IfOp createChoice(OpBuilder &builder, scf::IndexSwitchOp op,
                               unsigned number) {
@@ -52,7 +55,11 @@ static scf::IfOp createChoice(OpBuilder &builder, scf::IndexSwitchOp op,
   return choice;
 }
 
-static void convert(scf::IndexSwitchOp op) {
+static LogicalResult convert(scf::IndexSwitchOp op) {
+  if (op.getNumCases() > maxCases)
+    return op.emitOpError("has ")
+           << op.getNumCases() << " cases, expected at most " << maxCases
+           << "; choose among groups of them first";
   OpBuilder builder(op);
   if (op.getNumCases() == 0) {
     // The default is all there is.
@@ -68,6 +75,7 @@ static void convert(scf::IndexSwitchOp op) {
     op->replaceAllUsesWith(choice);
   }
   op->erase();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,7 +164,8 @@ struct ImportControlFlow
     : remat::impl::ImportControlFlowPassBase<ImportControlFlow> {
   void runOnOperation() override {
     for (scf::IndexSwitchOp op : collectOps<scf::IndexSwitchOp>(getOperation()))
-      convert(op);
+      if (failed(convert(op)))
+        return signalPassFailure();
     // The innermost first: what is cloned has none of them.
     for (scf::ForallOp op : collectOps<scf::ForallOp>(getOperation()))
       if (failed(convert(op)))

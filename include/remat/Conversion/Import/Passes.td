@@ -46,9 +46,10 @@ def ImportComplexPass : Pass<"remat-import-complex"> {
 def ImportControlFlowPass : Pass<"remat-import-control-flow"> {
   let summary = "Replace scf.index_switch and scf.forall";
   let description = [{
-    An `scf.index_switch` becomes a chain of `scf.if`, and an `scf.forall` on
-    tensors a nest of `scf.for`. Iterations of the latter read the shared
-    tensors as they were before the loop, whatever earlier ones have inserted.
+    An `scf.index_switch` of at most 1000 cases becomes a chain of `scf.if`, and
+    an `scf.forall` on tensors a nest of `scf.for`. Iterations of the latter read
+    the shared tensors as they were before the loop, whatever earlier ones have
+    inserted.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",

@@ -387,7 +387,9 @@ NO_OPTIONS = ("differentiate", "separate_backward", "tangents", "microbatches", 
 
 def refuse_compiled_autograd():
     """It copies the nodes of backward graphs into one of its own, and one of a step is a call of a module."""
-    if torch._dynamo.config.compiled_autograd or torch._dynamo.compiled_autograd.compiled_autograd_enabled:
+    autograd = getattr(torch._dynamo, "compiled_autograd", None)
+    if getattr(torch._dynamo.config, "compiled_autograd", False) or getattr(
+            autograd, "compiled_autograd_enabled", False):
         raise Error("compiled autograd cannot take in a step; leave torch._dynamo.config.compiled_autograd off: the "
                     "backward computation of what is compiled for remat is a part of its step")
 
