@@ -311,8 +311,8 @@ void StepModule::createModuleTable(StringRef blob) {
   }
   LLVM::ReturnOp::create(body, loc, entries);
 
-  auto type =
-      LLVM::LLVMStructType::getLiteral(context, {i32, ptr, i64, ptr, i32, ptr});
+  auto type = LLVM::LLVMStructType::getLiteral(
+      context, {i32, ptr, i64, ptr, i32, ptr, ptr});
   auto global =
       createGlobal(builder, type, name, LLVM::Linkage::External, Attribute());
   body.createBlock(&global.getInitializerRegion());
@@ -332,6 +332,8 @@ void StepModule::createModuleTable(StringRef blob) {
     set(5, LLVM::AddressOfOp::create(body, loc, ptr, getDeviceCodeName(name)));
   else
     set(5, LLVM::ZeroOp::create(body, loc, ptr));
+  // Whoever makes machine code knows what for.
+  set(6, LLVM::ZeroOp::create(body, loc, ptr));
   LLVM::ReturnOp::create(body, loc, value);
 }
 

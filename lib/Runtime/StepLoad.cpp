@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CpuFeatures.h"
 #include "Step.h"
 #include "Threads.h"
 
@@ -36,6 +37,19 @@ bool Memory::allocate(uint64_t bytes) {
   data = static_cast<char *>(memory);
   mapped = bytes;
   return true;
+}
+
+/// Whether this machine can run the functions of `module`.
+static bool checkCpu(const remat_module &module, std::string &message) {
+  if (!module.cpu_features)
+    return true;
+  std::string missing = findMissingCpuFeatures(module.cpu_features);
+  if (missing.empty())
+    return true;
+  message = "the step was compiled for a CPU with instructions that this "
+            "machine lacks: " +
+            missing + "; compile it for one without them (--mcpu)";
+  return false;
 }
 
 remat_status remat_step::load(const remat_module &module,
@@ -71,7 +85,7 @@ remat_status remat_step::load(const remat_module &module,
   flags = options.flags;
   countsBodyRuns = flags & REMAT_STEP_PROFILE;
   kernels = module.kernels;
-  if (!readTable(module, table, message) ||
+  if (!readTable(module, table, message) || !checkCpu(module, message) ||
       !checkEntries(&module, table, message) ||
       !findLifetimes(table, lifetimes, message) || !checkOrder(table, message))
     return REMAT_INVALID_MODULE;

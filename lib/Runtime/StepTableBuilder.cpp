@@ -348,6 +348,7 @@ static bool findWorkspace(const remat_loop &loop, const std::string &body,
                            blob.size(),
                            nullptr,
                            0,
+                           nullptr,
                            nullptr};
     return readTable(module, table, error);
   };
@@ -375,8 +376,13 @@ uint64_t remat::loopHostBytes(const remat_loop &loop, const std::string &body,
 }
 
 bool remat::checkStepTable(const std::string &blob, std::string &error) {
-  remat_module module = {
-      REMAT_STEP_TABLE_VERSION, blob.data(), blob.size(), nullptr, 0, nullptr};
+  remat_module module = {REMAT_STEP_TABLE_VERSION,
+                         blob.data(),
+                         blob.size(),
+                         nullptr,
+                         0,
+                         nullptr,
+                         nullptr};
   Table table;
   Lifetimes lifetimes;
   return readTable(module, table, error) &&

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 15u
+#define REMAT_STEP_TABLE_VERSION 16u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check", "no body".
@@ -76,6 +76,10 @@ typedef struct remat_module {
   /// The code of a device (DeviceCode.h) that runs the kernels in place of
   /// functions, of which there are then none; NULL for a step of the CPU.
   const void *device_code;
+  /// What the functions may need of a CPU beyond what all of its kind have:
+  /// names of features, as LLVM calls them, separated by commas. A step is
+  /// refused on a machine that is known to lack one. NULL where nobody knows.
+  const char *cpu_features;
 } remat_module;
 
 //===----------------------------------------------------------------------===//

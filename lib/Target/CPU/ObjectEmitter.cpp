@@ -179,6 +179,31 @@ readPart(const ModulePart &part, const ObjectCode &bitcode,
   return std::move(*code);
 }
 
+/// Says in the `remat_module` of the step, the one variable that others see,
+/// what its functions may need of a CPU.
+static void setCpuFeatures(llvm::Module &code,
+                           const llvm::TargetMachine &machine) {
+  for (llvm::GlobalVariable &variable : code.globals()) {
+    if (variable.isDeclaration() || !variable.hasExternalLinkage())
+      continue;
+    auto *module =
+        llvm::dyn_cast<llvm::ConstantStruct>(variable.getInitializer());
+    if (!module)
+      continue;
+    llvm::SmallVector<llvm::Constant *> fields;
+    for (llvm::Use &field : module->operands())
+      fields.push_back(llvm::cast<llvm::Constant>(field));
+    std::string names = llvm::join(getCodeFeatures(machine), ",");
+    auto *text = llvm::ConstantDataArray::getString(code.getContext(), names);
+    fields.back() =
+        new llvm::GlobalVariable(code, text->getType(), /*isConstant=*/true,
+                                 llvm::GlobalValue::PrivateLinkage, text,
+                                 variable.getName() + "_cpu_features");
+    variable.setInitializer(
+        llvm::ConstantStruct::get(module->getType(), fields));
+  }
+}
+
 static llvm::Error emitFile(ModuleOp module, const EmitOptions &options,
                             llvm::CodeGenFileType type,
                             llvm::raw_pwrite_stream &output) {
@@ -201,6 +226,7 @@ static llvm::Error emitFile(ModuleOp module, const EmitOptions &options,
     if (linker.linkInModule(std::move(*code)))
       return llvm::createStringError("parts of the step do not link");
   }
+  setCpuFeatures(whole, **machine);
   return emitCode(whole, **machine, type, output);
 }
 

@@ -111,17 +111,22 @@ static bool isSystemFeature(llvm::StringRef feature) {
   return names.contains(feature);
 }
 
+std::vector<std::string>
+remat::cpu::getCodeFeatures(const llvm::TargetMachine &machine) {
+  std::vector<std::string> features = getFeatures(machine);
+  llvm::erase_if(features, isSystemFeature);
+  return features;
+}
+
 llvm::Error remat::cpu::checkRunsHere(llvm::StringRef chip) {
   auto machine = createTargetMachine(chip);
   if (!machine)
     return machine.takeError();
   if (isHost(chip))
     return llvm::Error::success();
-  std::vector<std::string> missing;
-  for (auto &[name, isOn] : getHostFeatures())
-    if (!isOn && !isSystemFeature(name) &&
-        (*machine)->getMCSubtargetInfo()->checkFeatures("+" + name))
-      missing.push_back(name);
+  std::vector<std::string> missing = getCodeFeatures(**machine);
+  std::map<std::string, bool> here = getHostFeatures();
+  llvm::erase_if(missing, [&](const std::string &name) { return here[name]; });
   if (missing.empty())
     return llvm::Error::success();
   return llvm::createStringError(

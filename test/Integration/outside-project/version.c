@@ -9,7 +9,8 @@
 #include <string.h>
 
 int main(void) {
-  remat_module module = {REMAT_STEP_TABLE_VERSION + 1, NULL, 0, NULL, 0, NULL};
+  remat_module module = {
+      REMAT_STEP_TABLE_VERSION + 1, NULL, 0, NULL, 0, NULL, NULL};
   remat_step *step;
   if (remat_step_load(&module, NULL, &step) != REMAT_INVALID_MODULE)
     return 1;

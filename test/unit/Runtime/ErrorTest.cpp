@@ -446,11 +446,39 @@ TEST(LoadErrors, Blob) {
   std::string other = blob;
   other[8] = 1; // the version
   EXPECT_EQ(Step(other, {touch}).message,
-            "step table has version 1, this runtime runs version 15");
+            "step table has version 1, this runtime runs version 16");
   other = blob;
   other[0] = 'x';
   EXPECT_EQ(Step(other, {touch}).message, "module's blob is not a step table");
 }
+
+#ifdef __x86_64__
+/// No machine has what AMD took out again and what Intel has had since.
+TEST(LoadErrors, Cpu) {
+  Parts parts;
+  parts.finish();
+  std::string blob = parts.builder.finalize();
+  remat_kernel_fn kernels[] = {touch};
+  remat_module module = {
+      REMAT_STEP_TABLE_VERSION, blob.data(), blob.size(), kernels, 1, nullptr,
+      "sse2,of a later version"};
+  remat_step_options options = {};
+  remat_step *step = nullptr;
+  ASSERT_EQ(remat_step_load(&module, &options, &step), REMAT_OK);
+  remat_step_free(step);
+  module.cpu_features = "sse3,avx512vp2intersect,xop";
+  EXPECT_EQ(remat_step_load(&module, &options, &step), REMAT_INVALID_MODULE);
+  std::string message = remat_last_error();
+  EXPECT_EQ(message.find("the step was compiled for a CPU with instructions "
+                         "that this machine lacks: "),
+            0u)
+      << message;
+  EXPECT_TRUE(message.find("xop; compile it") != message.npos ||
+              message.find("avx512vp2intersect; compile it") != message.npos)
+      << message;
+  EXPECT_EQ(message.find("sse3"), message.npos) << message;
+}
+#endif
 
 /// Extents and sizes that only kernels know cannot be checked one by one: any
 /// bit that is not what the compiler wrote is found all the same.

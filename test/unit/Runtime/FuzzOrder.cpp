@@ -352,8 +352,13 @@ std::string remat::tryOrder(uint64_t seed, OrderCounts &counts) {
   ++counts.tables;
   if (!checkStepTable(blob, error))
     return "a table is refused: " + error;
-  remat_module module = {
-      REMAT_STEP_TABLE_VERSION, blob.data(), blob.size(), nullptr, 0, nullptr};
+  remat_module module = {REMAT_STEP_TABLE_VERSION,
+                         blob.data(),
+                         blob.size(),
+                         nullptr,
+                         0,
+                         nullptr,
+                         nullptr};
   Table table;
   readTable(module, table, error);
   Definitions definitions(table);

@@ -64,7 +64,8 @@ public:
                            blob.size(),
                            kernels.data(),
                            static_cast<uint32_t>(kernels.size()),
-                           code.empty() ? nullptr : code.data()};
+                           code.empty() ? nullptr : code.data(),
+                           nullptr};
     loaded = remat_step_load(&module, &options, &step);
     if (loaded != REMAT_OK)
       message = remat_last_error();

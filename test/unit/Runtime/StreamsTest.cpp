@@ -85,6 +85,7 @@ struct Streams : ::testing::Test {
                            blob.size(),
                            nullptr,
                            0,
+                           nullptr,
                            nullptr};
     std::string error;
     table = Table();

@@ -29,6 +29,9 @@ createTargetMachine(llvm::StringRef chip);
 /// names, sorted.
 std::vector<std::string> getFeatures(const llvm::TargetMachine &machine);
 
+/// Those of them that code for `machine` may need without naming them.
+std::vector<std::string> getCodeFeatures(const llvm::TargetMachine &machine);
+
 /// Whether `machine` has what LLVM calls `feature` on x86.
 bool hasX86Feature(const llvm::TargetMachine &machine, llvm::StringRef feature);
 
