@@ -464,7 +464,8 @@ class RefusalTest(unittest.TestCase):
         message = r"constructs.py:\d+: aten.linalg_eig.default: eigenvalues of matrices that are not symmetric are not"
         with self.assertRaisesRegex(Exception, message):
             torch._dynamo.reset()
-            torch.compile(lambda x: torch.linalg.eigvals(x).abs(), backend=rt.backend)(torch.randn(4, 4))
+            torch.compile(lambda x: torch.linalg.eigvals(x).abs(), backend=rt.backend, options={"fallback": False})(
+                torch.randn(4, 4))
 
     def test_infeasible_budgets(self):
         torch._dynamo.reset()
@@ -493,8 +494,8 @@ class RefusalTest(unittest.TestCase):
     def test_collectives(self):
         torch._dynamo.reset()
         with torch.no_grad(), self.assertRaisesRegex(Exception, "collectives are not supported in a step; .* FSDP"):
-            torch.compile(lambda x: torch.ops._c10d_functional.all_reduce(x.tanh(), "sum", "0"), backend=rt.backend)(
-                torch.randn(5, 6))
+            torch.compile(lambda x: torch.ops._c10d_functional.all_reduce(x.tanh(), "sum", "0"), backend=rt.backend,
+                          options={"fallback": False})(torch.randn(5, 6))
 
     def test_percentages_of_small_graphs_say_what_to_do(self):
         def model(m, x):

@@ -18,7 +18,7 @@ if torch is not None:
 class ExactTest(unittest.TestCase):
     def run_compiled(self, function, *args):
         torch._dynamo.reset()
-        return torch.compile(function, backend="remat", dynamic=False)(*args)
+        return torch.compile(function, backend="remat", dynamic=False, options={"fallback": False})(*args)
 
     def check(self, function, *args):
         torch.testing.assert_close(self.run_compiled(function, *args), function(*args), rtol=0, atol=0, equal_nan=True)

@@ -14,10 +14,11 @@ import torch
 
 from .. import _library as lib
 from ..arrays import Array
-from ..errors import ArgumentError, Error, InfeasibleBudget, RunError
+from ..errors import ArgumentError, Error, ExportError, InfeasibleBudget, RunError
 from ..mlir import dtype_of
 from ..step import State, compile_module
 from .aliases import results_in_inputs, views_of_inputs
+from .fallback import leave_to_pytorch
 from .graphs import BackwardRun, split
 from .higher_order import call_functions
 from .joint import (Program, decompositions, mutated_inputs, shapes_that_are_known, specialize, traceable_kernels,
@@ -402,11 +403,23 @@ def check_options(options):
 
 
 def compile_graph(graph_module, inputs, options=None):
-    """The backend: from a graph of Dynamo to what runs it."""
+    """The backend: from a graph of Dynamo to what runs it. With the option `fallback`, which is on by default, what a
+    step cannot have is left to PyTorch."""
+    check_options(options)
+    options = {"threads": torch.get_num_threads(), "fallback": True, **(options or {})}
+    fallback = options.pop("fallback")
+    try:
+        return compile_step(graph_module, inputs, options)
+    except ExportError as error:
+        if not fallback:
+            raise
+        return leave_to_pytorch(graph_module, error, functools.partial(compile_graph, options=options))
+
+
+def compile_step(graph_module, inputs, options):
+    """The same for a graph that is one step."""
     from torch._dynamo.backends.common import aot_autograd
     from functorch.compile import make_boxed_func
-    check_options(options)
-    options = {"threads": torch.get_num_threads(), **(options or {})}
     check_inputs(graph_module, inputs)
     # Dynamo leaves the extents open that it has seen change. Steps are compiled for those that they get.
     specialize(inputs)

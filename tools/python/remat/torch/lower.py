@@ -143,7 +143,7 @@ class Lowering:
         place, path = describe_place(self.node), module_path(self.node)
         where = "%s:%s: " % place[:2] if place else "module %s: " % path if path else ""
         error = ExportError("%s%s: %s" % (where, self.node.target, why))
-        error.names_operation = True
+        error.names_operation, error.node = True, self.node
         raise error
 
     # The graph
