@@ -14,10 +14,11 @@ HEAD = """\
 These options say what to compile and how. Each has one name, one set of values and one default, wherever it is given:
 
 * as a flag of `remat-run`, `remat-compile` and `remat-plan`: `--budget=60% --reorder`. `remat-plan` generates no code
-  and has no options for it, and its `--threads` are those of the search (`search-threads`).
+  and has no options for it. For an instance, which has no step that could run, its `--threads` are those of the search
+  (`search-threads`).
 * as an option of the pipelines of `remat-opt`: `--remat-pipeline="budget=60% reorder"`. This pipeline has all options
-  but those of the stage `object`, and `emit=joint|tasks|planned|placed|code`, the level to stop at. The pipelines of
-  single stages have the options of their stage, and the pass `remat-plan` those of the stage `plan`.
+  but those that only the stage `object` reads, and `emit=joint|tasks|planned|placed|code`, the level to stop at. The
+  pipelines of single stages have the options of their stage, and the pass `remat-plan` those of the stage `plan`.
 * as a key of `setOption` and `applyOptions` (`include/remat/Pipelines/StepOptions.h`), which take strings and JSON.
   There, dashes can be written as underscores: `{"budget": "60%", "link_bandwidth": "25GB/s", "wrt": [0, 2]}`.
 

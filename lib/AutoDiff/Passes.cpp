@@ -37,6 +37,7 @@ struct RematDifferentiatePass
       getOperation().emitError("has no function '") << function << "'";
       return signalPassFailure();
     }
+    warnOfDerivatives(target);
     DifferentiateOptions options;
     options.wrt = llvm::to_vector(llvm::iterator_range(wrt));
     options.mode = mode;
@@ -54,6 +55,20 @@ struct RematDifferentiatePass
   }
 
 private:
+  /// The file of a joint function reads like that of a forward one.
+  static void warnOfDerivatives(func::FuncOp target) {
+    bool isJoint = target->hasAttr(RematDialect::readBytesAttrName) &&
+                   llvm::any_of(target.front(), [](Operation &op) {
+                     return op.hasAttr(RematDialect::backwardAttrName);
+                   });
+    if (isJoint)
+      emitWarning(target.getLoc())
+          << "function '" << target.getName()
+          << "' has its backward computation already, which is differentiated "
+             "as well; compile it as it is by 'differentiate=false' "
+             "('--no-gradients')";
+  }
+
   /// Without a derivative, an alternative is none, nor are those behind it.
   void differentiateAlternatives(func::FuncOp target,
                                  const DifferentiateOptions &options) {

@@ -301,6 +301,7 @@ json::Value remat::toJson(ArrayRef<WhatIfRow> rows) {
                         {"callers_bytes", row.callersBytes}};
     for (const auto &[key, value] : row.conditions)
       object[key] = value;
+    object["tdi_percent"] = nullptr;
     if (row.peak) {
       object["tdi_percent"] = row.overheadPercent;
       object["planner"] = row.planner;

@@ -77,6 +77,7 @@ private:
   Error searchWithReserves(unsigned rounds, bool endsWithFirst);
   Error certify();
   Error offerSmallest();
+  Error climb();
   void raiseBound(const Solution &solution);
   Expected<PackedSolution> finish();
 
@@ -92,6 +93,8 @@ private:
   /// By how much the last packing stuck out while each op ran.
   Reserve overhang;
   std::optional<PackedSolution> best;
+  /// Whether a plan within the budget had a larger arena.
+  bool wasTooLarge = false;
   /// Whether the best plan is one for a smaller budget.
   bool wasTightened = false;
   /// The last plan for the problem itself.
@@ -152,6 +155,7 @@ Expected<bool> ArenaPlanner::offer(Solution solution) {
   lastPeak = solution.peakBytes;
   smallestArena = std::min(smallestArena, lastArena);
   if (lastArena > budget) {
+    wasTooLarge = true;
     collectOverhang(solution.plan, *ranges, packed);
     return false;
   }
@@ -364,6 +368,32 @@ Error ArenaPlanner::offerSmallest() {
   return Error::success();
 }
 
+/// Plans that go on from the best one, for budgets from the whole one down to
+/// its peak, until one fits.
+Error ArenaPlanner::climb() {
+  const Plan start = best->solution.plan;
+  const int64_t least = best->solution.peakBytes;
+  Problem tighter = problem;
+  bool fits = false;
+  for (unsigned i = ArenaTuning::climbedBudgets; i > 0 && !fits && !isOver();
+       --i) {
+    double part = double(i) / ArenaTuning::climbedBudgets;
+    tighter.deviceBudget = least + int64_t(part * double(budget - least));
+    Expected<Solution> solution =
+        request(tighter, ArenaTuning::roundShare, &start);
+    if (!solution)
+      return handleErrors(solution.takeError(),
+                          [](const InfeasibleBudgetError &) {});
+    Expected<Solution> real =
+        evaluatePlan(problem, std::move(solution->plan), solution->solver);
+    if (!real)
+      return real.takeError();
+    if (Error error = offer(std::move(*real)).moveInto(fits))
+      return error;
+  }
+  return Error::success();
+}
+
 /// The best plan; that with the smallest arena if there is none.
 Expected<PackedSolution> ArenaPlanner::finish() {
   if (!best || known)
@@ -372,6 +402,12 @@ Expected<PackedSolution> ArenaPlanner::finish() {
   if (!best)
     return make_error<InfeasibleBudgetError>(
         budget, smallestArena, certificate->describe(problem), certificate);
+  for (int64_t before = std::numeric_limits<int64_t>::max();
+       solver == "auto" && wasTooLarge && best->solution.time < before;) {
+    before = best->solution.time;
+    if (Error error = climb())
+      return std::move(error);
+  }
   Solution &solution = best->solution;
   solution.lowerBound = std::clamp(bound, solution.lowerBound, solution.time);
   solution.proof = proof;

@@ -236,8 +236,7 @@ void Portfolio::offerOrder(const Problem &fixed, double share,
 void Portfolio::offerFixedOrders() {
   if (!problem.freeOrder)
     return;
-  Problem fixed = problem;
-  fixed.freeOrder = false;
+  Problem fixed = inGivenOrder(problem);
   ArrayRef<OpId> order = search.findLowOrder().ops;
   if (order.empty())
     return offerOrder(fixed, PortfolioTuning::fixedOrderShare);

@@ -9,6 +9,7 @@
 #include "remat/Planning/Problem.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace llvm;
 using namespace remat::planning;
@@ -16,8 +17,11 @@ using namespace remat::planning;
 int64_t BudgetRequest::resolve(int64_t saveAllBytes) const {
   if (kind == Kind::Bytes)
     return bytes;
-  return static_cast<int64_t>(
-      std::floor(static_cast<long double>(saveAllBytes) * percent / 100));
+  long double bytes =
+      std::floor(static_cast<long double>(saveAllBytes) * percent / 100);
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  return bytes < static_cast<long double>(most) ? static_cast<int64_t>(bytes)
+                                                : most;
 }
 
 namespace {

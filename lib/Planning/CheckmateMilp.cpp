@@ -59,6 +59,24 @@ static Expected<Solution> knownPlan(const Problem &problem,
   return planSearch(problem, brief);
 }
 
+/// Takes out what the program does not have. Returns whether there was
+/// anything, so that `problem` has other plans beside those that are left.
+static bool restrictToModel(Problem &problem) {
+  bool hasOthers = problem.linkBytesPerSecond != 0 || problem.freeOrder;
+  problem.linkBytesPerSecond = 0;
+  problem.freeOrder = false;
+  for (Value &value : problem.values) {
+    hasOthers |= value.packed.has_value();
+    value.packed.reset();
+  }
+  for (Op &op : problem.ops) {
+    hasOthers |= op.absorbedCost.has_value();
+    op.absorbedCost.reset();
+    op.absorbers.clear();
+  }
+  return hasOthers;
+}
+
 Expected<Solution> planMilp(const Problem &original,
                             const SolverOptions &options) {
   Stopwatch watch;
@@ -67,14 +85,7 @@ Expected<Solution> planMilp(const Problem &original,
   Graph graph(original);
   if (Error error = checkModelSize(graph, "milp"))
     return std::move(error);
-  problem.linkBytesPerSecond = 0;
-  problem.freeOrder = false;
-  for (Value &value : problem.values)
-    value.packed.reset();
-  for (Op &op : problem.ops) {
-    op.absorbedCost.reset();
-    op.absorbers.clear();
-  }
+  bool hasOthers = restrictToModel(problem);
 
   double timeLimit = options.timeLimitSeconds.value_or(options.effort);
   Expected<Solution> known = knownPlan(problem, options, timeLimit);
@@ -96,11 +107,14 @@ Expected<Solution> planMilp(const Problem &original,
   if (known)
     boundOptions.knownTime =
         known->time - int64_t(options.gap * double(known->time));
-  LowerBound general = lowerBound(problem, boundOptions);
-  if (general.infeasible)
+  LowerBound own = lowerBound(problem, boundOptions);
+  if (own.infeasible)
     return make_error<InfeasibleBudgetError>(*original.deviceBudget, 0,
                                              std::string());
-  if (known && general.time >= *boundOptions.knownTime) {
+  // What is said of the plan is about all plans, others than the program's,
+  // too.
+  LowerBound general = hasOthers ? lowerBound(original, boundOptions) : own;
+  if (known && own.time >= *boundOptions.knownTime) {
     Expected<Solution> solution =
         makeSolution(graph, known->plan, "milp", watch);
     if (solution) {
@@ -109,7 +123,7 @@ Expected<Solution> planMilp(const Problem &original,
     }
     return solution;
   }
-  CheckmateModel model(graph, known ? usefulRuns(graph, general, known->cost)
+  CheckmateModel model(graph, known ? usefulRuns(graph, own, known->cost)
                                     : std::vector<bool>());
   std::vector<double> start;
   if (known)
@@ -126,7 +140,7 @@ Expected<Solution> planMilp(const Problem &original,
   }
   limits.seconds = std::min(limits.seconds, options.getSecondsLeft());
   limits.interrupt = options.interrupt;
-  limits.target = double(general.time / model.unitCost()) + 0.5;
+  limits.target = double(own.time / model.unitCost()) + 0.5;
   // What cannot be solved is not worth presolving either.
   bool mayHelp =
       double(limits.iterations) >=
@@ -158,7 +172,9 @@ Expected<Solution> planMilp(const Problem &original,
     return solution;
   int64_t bound = general.time;
   solution->proof = general.method;
-  if (result->status == ProgramResult::Status::Infeasible) {
+  if (hasOthers) {
+    // Of those, the program proves nothing.
+  } else if (result->status == ProgramResult::Status::Infeasible) {
     // No plan of the class costs as little as the start, which is not one.
     bound = solution->cost;
   } else if (std::isfinite(result->bound)) {

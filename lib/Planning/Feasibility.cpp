@@ -95,7 +95,9 @@ static Expected<FeasibilityCertificate> certify(const Problem &problem,
   WorkMeter work(options, watch);
   bool proven =
       isSmall(graph) && lowerPeakExactly(graph, certificate.plan, work);
-  if (!fitRegions(Graph(problem), certificate.plan))
+  Problem ofRegions = problem;
+  ofRegions.deviceBudget.reset();
+  if (!fitRegions(Graph(ofRegions), certificate.plan))
     return createStringError(inconvertibleErrorCode(),
                              "found no plan within the budgets of the regions "
                              "and of the host");

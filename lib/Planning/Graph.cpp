@@ -16,7 +16,8 @@ using namespace llvm;
 
 namespace remat::planning {
 
-Graph::Graph(const Problem &problem) : problem(problem) {
+Graph::Graph(const Problem &problem)
+    : problem(problem), roots(problem.findRoots()) {
   std::vector<uint32_t> count(numValues() + 1, 0);
   std::vector<uint32_t> lastReader(numValues(), noOp);
   backwardStart = numOps();
@@ -25,7 +26,7 @@ Graph::Graph(const Problem &problem) : problem(problem) {
     if (op.backward && backwardStart == numOps())
       backwardStart = id;
     for (ValueId operand : op.operands) {
-      ValueId root = problem.rootOf(operand);
+      ValueId root = roots[operand];
       if (lastReader[root] == id)
         continue;
       lastReader[root] = id;
@@ -48,7 +49,7 @@ Graph::Graph(const Problem &problem) : problem(problem) {
   borders.resize(numValues(), noOp);
   once.resize(numOps(), false);
   for (auto [id, value] : enumerate(problem.values)) {
-    ValueId root = problem.rootOf(id);
+    ValueId root = roots[id];
     Policy &policy = policies[root];
     if (policy == Policy::None || (isMust(value.policy) && !isMust(policy)))
       policy = value.policy;

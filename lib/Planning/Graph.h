@@ -48,6 +48,8 @@ public:
 
   int64_t bytes(ValueId value) const { return problem.values[value].bytes; }
   OpId producer(ValueId value) const { return problem.values[value].producer; }
+  /// As Problem::rootOf.
+  ValueId rootOf(ValueId value) const { return roots[value]; }
   bool isArgument(ValueId value) const {
     return problem.values[value].isArgument;
   }
@@ -114,6 +116,7 @@ private:
     return llvm::ArrayRef(list).slice(begin[at], begin[at + 1] - begin[at]);
   }
 
+  std::vector<ValueId> roots;
   std::vector<uint32_t> operandList, operandBegin;
   std::vector<uint32_t> readerList, readerBegin;
   std::vector<Policy> policies;

@@ -445,9 +445,17 @@ LowOrder findLowPeakOrder(const Graph &graph, double share, WorkMeter &work) {
   return best;
 }
 
-Problem withOrder(const Problem &problem, ArrayRef<OpId> order) {
+Problem inGivenOrder(const Problem &problem) {
   Problem other = problem;
   other.freeOrder = false;
+  for (Value &value : other.values)
+    if (problem.freeOrder && value.packed && value.packed->lossy)
+      value.packed.reset();
+  return other;
+}
+
+Problem withOrder(const Problem &problem, ArrayRef<OpId> order) {
+  Problem other = inGivenOrder(problem);
   std::vector<OpId> place(order.size());
   for (auto [id, given] : enumerate(order))
     place[given] = id;

@@ -31,7 +31,11 @@ int64_t findPeak(const Graph &graph, llvm::ArrayRef<OpId> order);
 /// (`Graph::mayReorder`) keeps its order.
 LowOrder findLowPeakOrder(const Graph &graph, double share, WorkMeter &work);
 
-/// `problem` with op order[i] as op i, and with this order fixed.
+/// `problem` with its order fixed. Its plans are plans of `problem`: where the
+/// order is free, no packed form may lose anything.
+Problem inGivenOrder(const Problem &problem);
+
+/// The same with op order[i] as op i.
 Problem withOrder(const Problem &problem, llvm::ArrayRef<OpId> order);
 
 } // namespace remat::planning

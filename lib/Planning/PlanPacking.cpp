@@ -19,6 +19,8 @@ remat::planning::findLiveRanges(const Problem &problem, const Plan &plan) {
   if (!simulation)
     return simulation.takeError();
   std::vector<LiveRange> ranges;
+  if (plan.actions.empty()) // As in the simulation: nothing runs.
+    return ranges;
   std::vector<int64_t> held(plan.actions.size() + 1, 0);
   for (const Copy &copy : simulation->copies) {
     uint32_t begin = copy.def == Copy::beforeStart ? 0 : copy.def;

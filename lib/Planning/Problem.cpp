@@ -85,6 +85,14 @@ ValueId Problem::addView(ValueId of, StringRef name) {
   return values.size() - 1;
 }
 
+std::vector<ValueId> Problem::findRoots() const {
+  std::vector<ValueId> roots(values.size());
+  // Views follow what they look into.
+  for (auto [id, value] : enumerate(values))
+    roots[id] = value.viewOf == noValue ? id : roots[value.viewOf];
+  return roots;
+}
+
 int64_t Problem::transferTime(int64_t bytes) const {
   if (linkBytesPerSecond == infiniteBandwidth)
     return 0;
@@ -282,6 +290,7 @@ private:
   }
 
   Error checkOps() {
+    roots = problem.findRoots();
     std::vector<bool> defined(problem.values.size(), false);
     for (auto [id, v] : enumerate(problem.values))
       defined[id] = v.isArgument;
@@ -298,7 +307,7 @@ private:
         if (operand >= problem.values.size())
           return fail(op(id) + " reads value " + Twine(operand) + " of " +
                       Twine(problem.values.size()));
-        if (!defined[problem.rootOf(operand)])
+        if (!defined[roots[operand]])
           return fail(op(id) + " reads " + value(operand) +
                       " before it is computed");
       }
@@ -327,7 +336,7 @@ private:
 
   Error checkPolicy(ValueId id) const {
     Policy policy = problem.values[id].policy;
-    const Value &root = problem.values[problem.rootOf(id)];
+    const Value &root = problem.values[roots[id]];
     if (policy == Policy::MustRecompute) {
       if (root.isArgument)
         return fail(value(id) + " is an argument and MUST_RECOMPUTE");
@@ -364,7 +373,7 @@ private:
         continue;
       if (Error error = checkPolicy(id))
         return error;
-      ValueId root = problem.rootOf(id);
+      ValueId root = roots[id];
       ValueId &other = must[root];
       if (other == noValue)
         other = id;
@@ -381,6 +390,8 @@ private:
     return Error::success();
   }
 
+  /// Of all values, when they were checked.
+  std::vector<ValueId> roots;
   /// Of all ops, absorbed or not, packs and unpacks.
   int64_t costs = 0;
 };

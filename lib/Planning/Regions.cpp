@@ -28,7 +28,7 @@ namespace remat::planning {
 std::vector<ValueId> valuesOf(const Graph &graph, const Region &region) {
   std::vector<ValueId> roots;
   for (ValueId value : region.values) {
-    ValueId root = graph.problem.rootOf(value);
+    ValueId root = graph.rootOf(value);
     OpId producer = graph.producer(root);
     bool isForward = producer != noOp && producer < graph.firstBackward();
     // What is returned is there for the caller, whatever is read of it.

@@ -536,6 +536,8 @@ struct ArenaTuning {
   static constexpr unsigned tightenings = 6;
   /// Budgets from the smallest one up that are planned and packed.
   static constexpr unsigned sweptBudgets = 8;
+  /// Budgets down to the peak of the best plan that go on from it.
+  static constexpr unsigned climbedBudgets = 16;
   /// Rounds where no clock ends them.
   static constexpr unsigned effortRounds = 14, mostRounds = 1000;
   /// Rounds that begin with the same room, and by how much more others do.

@@ -116,7 +116,7 @@ static Error findPackedSolution(const PlanOptions &plan,
           return;
         if (const FeasibilityCertificate *certificate = error.getCertificate())
           outcome.certificate = *certificate;
-        if (error.getSmallestFeasible() != 0)
+        if (error.getSmallestFeasible() != 0 || error.getCertificate())
           outcome.smallestFeasible = error.getSmallestFeasible();
         outcome.evidence = error.getEvidence();
         outcome.failure =

@@ -189,6 +189,9 @@ struct Problem {
       value = values[value].viewOf;
     return value;
   }
+  /// That of each value. Of a long chain of views `rootOf` takes a step for
+  /// each.
+  std::vector<ValueId> findRoots() const;
   /// Nanoseconds to move `bytes` over the link, rounded up; INT64_MAX if they
   /// do not fit. Needs a link.
   int64_t transferTime(int64_t bytes) const;

@@ -11,6 +11,7 @@
 
 #include "LeastCost.h"
 #include "Oracle.h"
+#include "remat/Planning/PlanPacking.h"
 
 #include <numeric>
 
@@ -212,6 +213,7 @@ TEST(ExactSearch, TakesWhatIsEmpty) {
   problem.deviceBudget = 0;
   // Nothing runs, so nothing is counted.
   EXPECT_EQ(llvm::cantFail(solve(problem, "exact")).peakBytes, 0);
+  EXPECT_TRUE(llvm::cantFail(findLiveRanges(problem, Plan())).empty());
 }
 
 } // namespace

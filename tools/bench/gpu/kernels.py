@@ -95,7 +95,7 @@ def measure(options, model, budget, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(usage=__doc__.replace("%", "%%"))
     parser.add_argument("bin")
     parser.add_argument("models", nargs="+")
     parser.add_argument("--budgets", default="none,60%,min")

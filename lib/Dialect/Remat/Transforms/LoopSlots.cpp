@@ -123,7 +123,8 @@ static GraphOp takePlan(GraphOp body) {
 }
 
 /// Calls what was decided in the body of `loop`, which `task` runs, by the loop
-/// and by what that gets.
+/// and by what that gets. What was decided within loops of the body has names
+/// already, and those of all loops that it is in.
 static void nameDecisions(TaskOp task, LoopOp loop,
                           std::vector<TaskDecision> &decided) {
   auto graph = task->getParentOfType<GraphOp>();
@@ -138,6 +139,10 @@ static void nameDecisions(TaskOp task, LoopOp loop,
     if (!inner.isClone())
       tasks[inner.getId()] = inner;
   for (TaskDecision &decision : decided) {
+    if (!decision.loop.empty()) {
+      decision.loop = loopName + " / " + decision.loop;
+      continue;
+    }
     decision.loop = loopName;
     auto found = decision.task ? tasks.find(*decision.task) : tasks.end();
     if (found == tasks.end())
@@ -197,7 +202,8 @@ LoopSlots::makeSmaller(GraphOp body, int64_t fewer, int64_t hostBudget) {
     }
   // Numbers are those of tasks in the body, not in the step.
   for (TaskDecision &decision : made.decisions)
-    decision.body = smaller.getName().str();
+    if (decision.body.empty())
+      decision.body = smaller.getName().str();
   symbols.insert(smaller);
   if (failed(reassignBuffers(smaller, module)) || failed(placeGraph(smaller))) {
     smallerBodies.erase(known);
