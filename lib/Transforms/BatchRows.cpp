@@ -437,7 +437,16 @@ LogicalResult BatchRows::add(Operation *op) {
     return op->emitOpError("needs what all rows of the batch add up to beside "
                            "single rows: expected rows that do not depend on "
                            "each other");
-  auto mixes = [&] {
+  auto mixes = [&]() -> LogicalResult {
+    if (isa<LoopOp>(op))
+      return op->emitOpError("stays a loop, which cannot be done in parts "
+                             "here: raise 'unroll-limit', or use "
+                             "'microbatches'");
+    if (isa<CustomRuleOp, GradientHookOp>(op))
+      return op->emitOpError("has a derivative of its own, as branches of "
+                             "'scf.if' and functions with a rule have, and "
+                             "cannot be done in parts here: use "
+                             "'microbatches'");
     return op->emitOpError("mixes rows of the batch, or is none that can be "
                            "run for some of them: expected rows that do not "
                            "depend on each other");

@@ -103,7 +103,7 @@ private:
 } // namespace
 
 /// Finds what has to move before `op` so that `value` is there. Nothing large
-/// is made earlier.
+/// is made earlier but what takes no time, or is the init of a result.
 bool Merger::findEarlier(linalg::GenericOp op, Value value,
                          SetVector<Operation *> &moved) {
   int64_t points = getNumPoints(op);
@@ -116,7 +116,7 @@ bool Merger::findEarlier(linalg::GenericOp op, Value value,
     if (source == op || source->getNumRegions() > 1 ||
         !isMemoryEffectFree(source) ||
         moved.size() == SiblingTuning::maxMoved ||
-        (!isa<tensor::EmptyOp>(source) &&
+        (!isa<tensor::EmptyOp, linalg::FillOp>(source) &&
          !llvm::all_of(source->getResults(),
                        [&](Value result) { return isSmall(result, points); })))
       return false;
@@ -138,8 +138,8 @@ bool Merger::canStandAt(linalg::GenericOp op, linalg::GenericOp other,
   appendOperands(other, read);
   if (llvm::none_of(read, isLate))
     return true;
-  // Only inputs may be late, not what the body reads from outside.
-  read.erase(read.begin(), read.begin() + other->getNumOperands());
+  // Only inputs may be late, not inits or what the body reads from outside.
+  read.erase(read.begin(), read.begin() + other.getNumDpsInputs());
   separation.emplace();
   return llvm::none_of(read, isLate) && separation->match(other, isLate);
 }

@@ -63,6 +63,10 @@ private:
   void narrowReduction(linalg::LinalgOp op);
   bool staysWide(linalg::LinalgOp op);
   LogicalResult narrowLoop(LoopOp op);
+  LogicalResult narrowRule(Operation *op);
+  LogicalResult narrowRegion(Region &region, ValueRange taken,
+                             ValueRange given);
+  void matchYields(Operation *end, TypeRange types);
   LogicalResult narrowFunction(func::FuncOp function, ArrayRef<bool> isElement,
                                ArrayRef<Type> resultTypes);
   void matchBody(Block &body, ValueRange operands, unsigned firstArgument,
@@ -317,6 +321,23 @@ void Narrower::narrowReduction(linalg::LinalgOp op) {
 // Functions and loops
 //===----------------------------------------------------------------------===//
 
+/// Lets a region end with values that are wide where `types` are.
+void Narrower::matchYields(Operation *end, TypeRange types) {
+  for (auto [operand, type] : llvm::zip(end->getOpOperands(), types)) {
+    operand.set(getAs(operand.get(), type));
+    if (isWide(type) == isWide(operand.get().getType()))
+      continue;
+    // An element of a narrow tensor, where a wide one is expected.
+    OpBuilder builder(end);
+    auto wide = cast<RankedTensorType>(type);
+    operand.set(createElementwise(
+        builder, end->getLoc(), operand.get(), wide,
+        [&](OpBuilder &body, Location at, ValueRange elements) -> Value {
+          return convert(body, at, elements[0], wide.getElementType());
+        }));
+  }
+}
+
 /// `isElement` says which arguments are narrow whatever rank they have.
 /// `resultTypes` are those that the function had; the ones of rank 0 stay.
 LogicalResult Narrower::narrowFunction(func::FuncOp function,
@@ -330,19 +351,7 @@ LogicalResult Narrower::narrowFunction(func::FuncOp function,
   if (failed(narrowBlock(block)))
     return failure();
   Operation *end = block.getTerminator();
-  for (auto [operand, type] : llvm::zip(end->getOpOperands(), resultTypes)) {
-    operand.set(getAs(operand.get(), type));
-    if (isWide(type) == isWide(operand.get().getType()))
-      continue;
-    // An element of a narrow tensor, where a wide one is expected.
-    OpBuilder builder(end);
-    auto wide = cast<RankedTensorType>(type);
-    operand.set(createElementwise(
-        builder, end->getLoc(), operand.get(), wide,
-        [&](OpBuilder &body, Location at, ValueRange elements) -> Value {
-          return convert(body, at, elements[0], wide.getElementType());
-        }));
-  }
+  matchYields(end, resultTypes);
   function.setFunctionType(FunctionType::get(
       function.getContext(), block.getArgumentTypes(), end->getOperandTypes()));
   return success();
@@ -378,6 +387,42 @@ LogicalResult Narrower::narrowLoop(LoopOp op) {
   return narrowFunction(body, isElement, types);
 }
 
+/// A region that takes derivatives of `taken`, and yields those of `given`.
+LogicalResult Narrower::narrowRegion(Region &region, ValueRange taken,
+                                     ValueRange given) {
+  if (region.empty())
+    return success();
+  auto getTypes = [](ValueRange values) {
+    return llvm::filter_to_vector(values.getTypes(), [](Type type) {
+      return isa<FloatType, ComplexType>(getElementTypeOrSelf(type));
+    });
+  };
+  Block &block = region.front();
+  for (auto [argument, type] : llvm::zip(block.getArguments(), getTypes(taken)))
+    argument.setType(type);
+  if (failed(narrowBlock(block)))
+    return failure();
+  matchYields(block.getTerminator(), getTypes(given));
+  return success();
+}
+
+/// Derivatives have the types of what they are of.
+LogicalResult Narrower::narrowRule(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (hasRank(operand.get().getType()))
+      operand.set(getNarrow(operand.get()));
+  auto rule = dyn_cast<CustomRuleOp>(op);
+  ValueRange values =
+      rule ? ValueRange(rule.getValues()) : ValueRange(op->getOperands());
+  for (auto [result, value] : llvm::zip(op->getResults(), values))
+    result.setType(value.getType());
+  if (!rule)
+    return narrowRegion(op->getRegion(0), values, values);
+  if (failed(narrowRegion(rule.getVjp(), values, rule.getInputs())))
+    return failure();
+  return narrowRegion(rule.getJvp(), rule.getInputs(), values);
+}
+
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
@@ -394,6 +439,8 @@ LogicalResult Narrower::narrowOp(Operation *op) {
   }
   if (auto loop = dyn_cast<LoopOp>(op))
     return narrowLoop(loop);
+  if (isa<CustomRuleOp, GradientHookOp>(op))
+    return narrowRule(op);
   if (isa<ConvOp>(op)) {
     narrowOperands(op);
     roundResults(op);

@@ -279,3 +279,32 @@ func.func @unknown_size(%x: tensor<?x64xf32>) -> (tensor<64xf32>, tensor<64xf32>
   } -> tensor<64xf32>
   return %a, %b : tensor<64xf32>, tensor<64xf32>
 }
+
+// Inits of its own that a later reduction has move with it: they are as large as
+// a result, and take no time.
+// CHECK-LABEL: func @own_init(
+// CHECK-COUNT-2: linalg.fill
+// CHECK: linalg.generic
+// CHECK-NOT: linalg.generic
+// CHECK: return
+// ANY-LABEL: func @own_init(
+#in = affine_map<(i, k, j) -> (i, k, j)>
+#out = affine_map<(i, k, j) -> (i, j)>
+func.func @own_init(%x: tensor<7x7x2xf64>) -> (tensor<7x2xf64>, tensor<7x2xf64>) {
+  %zero = arith.constant 0.0 : f64
+  %low = arith.constant -1.0 : f64
+  %e = tensor.empty() : tensor<7x2xf64>
+  %f = linalg.fill ins(%low : f64) outs(%e : tensor<7x2xf64>) -> tensor<7x2xf64>
+  %max = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction", "parallel"]} ins(%x : tensor<7x7x2xf64>) outs(%f : tensor<7x2xf64>) {
+  ^bb0(%a: f64, %b: f64):
+    %m = arith.maximumf %a, %b : f64
+    linalg.yield %m : f64
+  } -> tensor<7x2xf64>
+  %g = linalg.fill ins(%zero : f64) outs(%e : tensor<7x2xf64>) -> tensor<7x2xf64>
+  %sum = linalg.generic {indexing_maps = [#in, #out], iterator_types = ["parallel", "reduction", "parallel"]} ins(%x : tensor<7x7x2xf64>) outs(%g : tensor<7x2xf64>) {
+  ^bb0(%a: f64, %b: f64):
+    %m = arith.addf %a, %b : f64
+    linalg.yield %m : f64
+  } -> tensor<7x2xf64>
+  return %max, %sum : tensor<7x2xf64>, tensor<7x2xf64>
+}

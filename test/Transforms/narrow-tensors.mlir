@@ -111,6 +111,53 @@ func.func @wide(%x: tensor<8xbf16>) -> tensor<8xf32> {
 
 // -----
 
+// Derivatives that a program gives are narrow with what they are of.
+// CHECK-LABEL: func @rules(
+// CHECK: remat.custom_rule inputs(%{{.*}}, %{{.*}} : tensor<8xbf16>, tensor<f32>) values(%{{.*}} : tensor<8xbf16>)
+// CHECK: ^bb0(%[[G:.*]]: tensor<8xbf16>):
+// CHECK: remat.yield %{{.*}}, %{{.*}} : tensor<8xbf16>, tensor<f32>
+// CHECK: ^bb0(%{{.*}}: tensor<8xbf16>, %{{.*}}: tensor<f32>):
+// CHECK: remat.yield %{{.*}} : tensor<8xbf16>
+// CHECK: remat.gradient_hook(%{{.*}} : tensor<8xbf16>)
+// CHECK: ^bb0(%{{.*}}: tensor<8xbf16>):
+// CHECK: remat.yield %{{.*}} : tensor<8xbf16>
+#v = affine_map<(i) -> (i)>
+#n = affine_map<(i) -> ()>
+func.func @rules(%x: tensor<8xf32>, %s: tensor<f32>) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<8xf32>
+  %v = linalg.generic {indexing_maps = [#v, #v], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.sin %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %y = remat.custom_rule inputs(%x, %s : tensor<8xf32>, tensor<f32>) values(%v : tensor<8xf32>)
+  vjp {
+  ^bb0(%g: tensor<8xf32>):
+    %d = linalg.generic {indexing_maps = [#v, #v, #v], iterator_types = ["parallel"]} ins(%g, %v : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%a: f32, %b: f32, %out: f32):
+      %0 = arith.mulf %a, %b : f32
+      linalg.yield %0 : f32
+    } -> tensor<8xf32>
+    remat.yield %d, %s : tensor<8xf32>, tensor<f32>
+  }
+  jvp {
+  ^bb0(%t: tensor<8xf32>, %u: tensor<f32>):
+    remat.yield %t : tensor<8xf32>
+  }
+  %z = remat.gradient_hook(%y : tensor<8xf32>) {
+  ^bb0(%g: tensor<8xf32>):
+    %d = linalg.generic {indexing_maps = [#v, #n, #v], iterator_types = ["parallel"]} ins(%g, %s : tensor<8xf32>, tensor<f32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%a: f32, %b: f32, %out: f32):
+      %0 = arith.mulf %a, %b : f32
+      linalg.yield %0 : f32
+    } -> tensor<8xf32>
+    remat.yield %d : tensor<8xf32>
+  }
+  return %z : tensor<8xf32>
+}
+
+// -----
+
 // Functions of the program have types of their own.
 func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error @below {{has a codec of functions, whose types would have to become narrow, too}}
