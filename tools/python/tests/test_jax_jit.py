@@ -122,6 +122,14 @@ class JitTest(unittest.TestCase):
         self.same(jax.vmap(step, (None, 0))(self.params, xs),
                   jax.vmap(jax.value_and_grad(self.function), (None, 0))(self.params, xs))
 
+    def test_values_of_transformations_around(self):
+        def function(y):
+            return rj.compile(lambda w: jnp.sum(w * y))(jnp.ones(3))[0]
+        for call in (lambda: jax.jit(function)(2.0), lambda: jax.grad(function)(2.0),
+                     lambda: jax.vmap(function)(jnp.arange(3.0))):
+            with self.assertRaisesRegex(remat.ExportError, "traces, such as jax.jit, .*; give it the value as an arg"):
+                call()
+
     def test_other_transformations(self):
         step = rj.compile(self.function)
         expected = step(self.params, self.x)

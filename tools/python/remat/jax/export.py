@@ -97,6 +97,11 @@ def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate
     whole = jax.value_and_grad(function, argnums=argnums, has_aux=has_aux) if differentiate else function
     closed, shapes = jax.make_jaxpr(whole, return_shape=True)(*args)
     jaxpr, consts = _without_dead_code(_without_references(closed, names))
+    for value in consts:
+        if isinstance(value, jax.core.Tracer):
+            raise ExportError("'%s' uses a value of shape %s that a transformation of JAX around it traces, such as "
+                              "jax.jit, jax.grad or jax.vmap; give it the value as an argument" % (
+                                  called, tuple(value.shape)))
 
     owner = [n for n, arg in enumerate(args) for _ in jax.tree_util.tree_leaves(arg)]
     lowering = Lowering(unroll_limit=unroll_limit, max_trip_count=max_trip_count)
