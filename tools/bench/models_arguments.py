@@ -4,6 +4,9 @@ import glob, os, sys
 
 def read_arguments(documentation, known):
     """The path of remat-run, the folder, its models (all with a manifest if none is named), and the options."""
+    if "--help" in sys.argv:
+        print(documentation)
+        sys.exit()
     paths = [a for a in sys.argv[1:] if not a.startswith("--")]
     options = dict((a[2:].split("=", 1) + [""])[:2] for a in sys.argv[1:] if a.startswith("--"))
     unknown = sorted(set(options) - set(known))

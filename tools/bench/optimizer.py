@@ -19,7 +19,7 @@ import numpy, torch
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0])
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0].replace("%", "%%"))
     for name in ("bin", "model", "manifest"):
         parser.add_argument(name)
     parser.add_argument("--optimizer", default="adamw:lr=1e-3")

@@ -21,7 +21,7 @@ WIDTH, HEADS, TOKENS, BATCH, WORDS = 512, 8, 256, 4, 8192
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0])
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0].replace("%", "%%"))
     parser.add_argument("variants", nargs="*", default=["eager", "hooks", "xla", "xla-scan"])
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--threads", type=int, default=2)
