@@ -148,21 +148,14 @@ private:
     return Error::success();
   }
 
-  /// What would have no meaning for this kind of node.
+  /// A node is of one kind.
   static Error checkNode(const Node &node) {
-    auto fail = [&](const Twine &text) {
-      return createStringError("node " + Twine(node.id) + " " + text);
-    };
-    bool isResult = node.resultOf >= 0, isView = node.viewOf >= 0;
-    if (int(isResult) + int(isView) + int(node.noResult) > 1)
-      return fail("has more than one of 'result_of', 'view_of' and "
-                  "'no_result'");
-    if (!node.isOp() && (node.cost || node.workspace || node.hostWorkspace))
-      return fail("is no op and has a cost or a workspace, expected 0");
-    if ((isView || node.noResult) && node.size)
-      return fail(Twine(isView ? "is a view" : "has no result") +
-                  " and has a size of " + Twine(node.size) + ", expected 0");
-    return Error::success();
+    if (int(node.resultOf >= 0) + int(node.viewOf >= 0) + int(node.noResult) <=
+        1)
+      return Error::success();
+    return createStringError("node " + Twine(node.id) +
+                             " has more than one of 'result_of', 'view_of' "
+                             "and 'no_result'");
   }
 
   Error readNode(const json::Object &object, const Twine &where, Node &node) {

@@ -106,7 +106,7 @@ class StorageTest(unittest.TestCase):
     def test_refusal(self):
         for function, dtype in ((lambda u: u * 3, torch.uint16), (lambda u: u.sum(), torch.uint32)):
             with self.assertRaisesRegex(Exception, "torch.uint.* is supported as a type of storage.* convert .* int64"):
-                torch.compile(function, backend="remat")(torch.tensor([1, 2]).to(dtype))
+                torch.compile(function, backend="remat", options={"fallback": False})(torch.tensor([1, 2]).to(dtype))
 
 
 if __name__ == "__main__":
