@@ -163,7 +163,7 @@ class OperationTest(unittest.TestCase):
                    self.x(), rows)
         self.check(lambda m, x, r: (m.w * 2).index_put_((r,), m.w[0] * x[0], accumulate=True), self.x(), rows)
         torch._dynamo.reset()
-        run = torch.compile(written, backend="remat", dynamic=False)
+        run = torch.compile(written, backend="remat", dynamic=False, options={"fallback": False})
         with self.assertRaisesRegex(remat.RunError, "a mask holds at another number of places than the 2 of the val"):
             run(self.x(), rows, self.x(2, 6))
 
