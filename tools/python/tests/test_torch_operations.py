@@ -163,7 +163,7 @@ class OperationTest(unittest.TestCase):
                    self.x(), rows)
         self.check(lambda m, x, r: (m.w * 2).index_put_((r,), m.w[0] * x[0], accumulate=True), self.x(), rows)
         torch._dynamo.reset()
-        run = torch.compile(written, backend="remat", dynamic=False, options={"fallback": False})
+        run = torch.compile(written, backend="remat", dynamic=False)
         with self.assertRaisesRegex(remat.RunError, "a mask holds at another number of places than the 2 of the val"):
             run(self.x(), rows, self.x(2, 6))
 
@@ -180,7 +180,7 @@ class OperationTest(unittest.TestCase):
                            ((..., rows, columns), (2, 6, 6)), ((rows.view(2, 3), index), (2, 3, 12))):
             self.check(lambda m, x, key=key: written(x, key, m.w.mean()) * m.w.sum(), self.x(72).view(shape))
         torch._dynamo.reset()
-        run = torch.compile(written, backend="remat", dynamic=False)
+        run = torch.compile(written, backend="remat", dynamic=False, options={"fallback": False})
         with self.assertRaisesRegex(remat.RunError, "a mask holds at another number of places than the 2 of the other"):
             run(self.x(), (rows, index[:2]), 1.0)
         with self.assertRaisesRegex(Exception, "values of torch.float64 are written into a tensor of torch.float32"):
