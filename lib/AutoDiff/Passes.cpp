@@ -57,7 +57,8 @@ struct RematDifferentiatePass
 private:
   /// The file of a joint function reads like that of a forward one.
   static void warnOfDerivatives(func::FuncOp target) {
-    bool isJoint = target->hasAttr(RematDialect::readBytesAttrName) &&
+    bool isJoint = !target.isExternal() &&
+                   target->hasAttr(RematDialect::readBytesAttrName) &&
                    llvm::any_of(target.front(), [](Operation &op) {
                      return op.hasAttr(RematDialect::backwardAttrName);
                    });

@@ -62,6 +62,8 @@ private:
   Expected<Solution> request(const Problem &asked, double share,
                              const Plan *start);
   Expected<bool> offer(Solution solution);
+  Expected<bool> offerTighter(const Problem &tighter, double share,
+                              const Plan *start);
   void take(Solution solution, Packing packed);
   void report(const Progress &progress);
   Expected<bool> offerNext(double share);
@@ -195,6 +197,21 @@ void ArenaPlanner::collectOverhang(const Plan &plan, ArrayRef<LiveRange> ranges,
       overhang[action.id] = std::max(overhang[action.id], above[at]);
 }
 
+/// A plan for a smaller budget. Whether it fits; the error says if there is
+/// none.
+Expected<bool> ArenaPlanner::offerTighter(const Problem &tighter, double share,
+                                          const Plan *start) {
+  Expected<Solution> solution = request(tighter, share, start);
+  if (!solution)
+    return solution.takeError();
+  // What was proven is of the smaller budget.
+  Expected<Solution> real =
+      evaluatePlan(problem, std::move(solution->plan), solution->solver);
+  if (!real)
+    return real.takeError();
+  return offer(std::move(*real));
+}
+
 /// A plan that fits, for budgets that come down.
 Error ArenaPlanner::tighten() {
   Problem tighter = problem;
@@ -205,17 +222,11 @@ Error ArenaPlanner::tighten() {
     asked = std::min(asked, lastPeak) - countExcess(lastArena);
     if (asked <= 0)
       break;
-    Expected<Solution> solution =
-        request(tighter, ArenaTuning::quickShare, last ? &*last : nullptr);
-    if (!solution)
-      return handleErrors(solution.takeError(),
+    if (Error error = offerTighter(tighter, ArenaTuning::quickShare,
+                                   last ? &*last : nullptr)
+                          .moveInto(fits))
+      return handleErrors(std::move(error),
                           [](const InfeasibleBudgetError &) {});
-    Expected<Solution> real =
-        evaluatePlan(problem, std::move(solution->plan), solution->solver);
-    if (!real)
-      return real.takeError();
-    if (Error error = offer(std::move(*real)).moveInto(fits))
-      return error;
   }
   return Error::success();
 }
@@ -379,17 +390,10 @@ Error ArenaPlanner::climb() {
        --i) {
     double part = double(i) / ArenaTuning::climbedBudgets;
     tighter.deviceBudget = least + int64_t(part * double(budget - least));
-    Expected<Solution> solution =
-        request(tighter, ArenaTuning::roundShare, &start);
-    if (!solution)
-      return handleErrors(solution.takeError(),
+    if (Error error = offerTighter(tighter, ArenaTuning::roundShare, &start)
+                          .moveInto(fits))
+      return handleErrors(std::move(error),
                           [](const InfeasibleBudgetError &) {});
-    Expected<Solution> real =
-        evaluatePlan(problem, std::move(solution->plan), solution->solver);
-    if (!real)
-      return real.takeError();
-    if (Error error = offer(std::move(*real)).moveInto(fits))
-      return error;
   }
   return Error::success();
 }

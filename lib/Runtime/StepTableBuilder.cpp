@@ -337,19 +337,25 @@ std::string StepTableBuilder::finalize() const {
   return blob;
 }
 
+remat_module remat::makeModule(const std::string &table,
+                               const remat_kernel_fn *kernels,
+                               size_t kernelCount) {
+  remat_module module = {};
+  module.version = REMAT_STEP_TABLE_VERSION;
+  module.blob = table.data();
+  module.blob_bytes = table.size();
+  module.kernels = kernels;
+  module.kernel_count = static_cast<uint32_t>(kernelCount);
+  return module;
+}
+
 /// False if the blobs are no step tables, or not those of the loop.
 static bool findWorkspace(const remat_loop &loop, const std::string &body,
                           const std::string &advance,
                           LoopWorkspace &workspace) {
   auto read = [](const std::string &blob, Table &table) {
     std::string error;
-    remat_module module = {REMAT_STEP_TABLE_VERSION,
-                           blob.data(),
-                           blob.size(),
-                           nullptr,
-                           0,
-                           nullptr,
-                           nullptr};
+    remat_module module = makeModule(blob);
     return readTable(module, table, error);
   };
   bool hasAdvance = loop.advance != REMAT_NONE;
@@ -376,13 +382,7 @@ uint64_t remat::loopHostBytes(const remat_loop &loop, const std::string &body,
 }
 
 bool remat::checkStepTable(const std::string &blob, std::string &error) {
-  remat_module module = {REMAT_STEP_TABLE_VERSION,
-                         blob.data(),
-                         blob.size(),
-                         nullptr,
-                         0,
-                         nullptr,
-                         nullptr};
+  remat_module module = makeModule(blob);
   Table table;
   Lifetimes lifetimes;
   return readTable(module, table, error) &&

@@ -209,6 +209,11 @@ uint64_t loopWorkspaceBytes(const remat_loop &loop, const std::string &body,
 uint64_t loopHostBytes(const remat_loop &loop, const std::string &body,
                        const std::string &advance);
 
+/// The module of a step with this table and these kernels, which outlive it.
+remat_module makeModule(const std::string &table,
+                        const remat_kernel_fn *kernels = nullptr,
+                        size_t kernelCount = 0);
+
 /// Whether a runtime would load the table, if it had the kernels: reads and
 /// checks it as that does. False with a message if not.
 bool checkStepTable(const std::string &table, std::string &error);

@@ -180,15 +180,16 @@ readPart(const ModulePart &part, const ObjectCode &bitcode,
 }
 
 /// Says in the `remat_module` of the step, the one variable that others see,
-/// what its functions may need of a CPU.
+/// what its functions may need of a CPU. A step for a device has none.
 static void setCpuFeatures(llvm::Module &code,
                            const llvm::TargetMachine &machine) {
+  constexpr unsigned kernelCount = 4; // the field of that name
   for (llvm::GlobalVariable &variable : code.globals()) {
     if (variable.isDeclaration() || !variable.hasExternalLinkage())
       continue;
     auto *module =
         llvm::dyn_cast<llvm::ConstantStruct>(variable.getInitializer());
-    if (!module)
+    if (!module || module->getOperand(kernelCount)->isNullValue())
       continue;
     llvm::SmallVector<llvm::Constant *> fields;
     for (llvm::Use &field : module->operands())

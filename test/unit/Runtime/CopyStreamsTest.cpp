@@ -135,13 +135,7 @@ void expectResults(Step &step, float value) {
 
 /// The table that a builder makes.
 Table readBack(const std::string &blob) {
-  remat_module module = {REMAT_STEP_TABLE_VERSION,
-                         blob.data(),
-                         blob.size(),
-                         nullptr,
-                         0,
-                         nullptr,
-                         nullptr};
+  remat_module module = makeModule(blob);
   Table table;
   std::string error;
   EXPECT_TRUE(readTable(module, table, error)) << error;

@@ -459,9 +459,8 @@ TEST(LoadErrors, Cpu) {
   parts.finish();
   std::string blob = parts.builder.finalize();
   remat_kernel_fn kernels[] = {touch};
-  remat_module module = {
-      REMAT_STEP_TABLE_VERSION, blob.data(), blob.size(), kernels, 1, nullptr,
-      "sse2,of a later version"};
+  remat_module module = makeModule(blob, kernels, 1);
+  module.cpu_features = "sse2,of a later version";
   remat_step_options options = {};
   remat_step *step = nullptr;
   ASSERT_EQ(remat_step_load(&module, &options, &step), REMAT_OK);

@@ -162,13 +162,7 @@ void report(const FuzzOptions &options, uint64_t seed, const std::string &blob,
 
 remat_status load(const std::string &blob, std::mt19937_64 &random) {
   const remat_kernel_fn kernels[] = {touch};
-  remat_module module = {REMAT_STEP_TABLE_VERSION,
-                         blob.data(),
-                         blob.size(),
-                         kernels,
-                         1,
-                         nullptr,
-                         nullptr};
+  remat_module module = makeModule(blob, kernels, 1);
   remat_step_options options = {};
   options.threads = 1;
   auto call = [](void *, const remat_saved_value *, const void *, void *) {

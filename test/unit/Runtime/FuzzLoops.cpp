@@ -248,13 +248,7 @@ std::string remat::tryLoops(uint64_t seed, LoopCounts &counts) {
 
   const remat_kernel_fn kernels[] = {touch};
   const std::string code = makeDeviceCode();
-  remat_module module = {REMAT_STEP_TABLE_VERSION,
-                         blob.data(),
-                         blob.size(),
-                         kernels,
-                         1,
-                         nullptr,
-                         nullptr};
+  remat_module module = makeModule(blob, kernels, 1);
   if (isForDevice) {
     module.kernel_count = 0;
     module.device_code = code.data();

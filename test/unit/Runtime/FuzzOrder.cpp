@@ -352,13 +352,7 @@ std::string remat::tryOrder(uint64_t seed, OrderCounts &counts) {
   ++counts.tables;
   if (!checkStepTable(blob, error))
     return "a table is refused: " + error;
-  remat_module module = {REMAT_STEP_TABLE_VERSION,
-                         blob.data(),
-                         blob.size(),
-                         nullptr,
-                         0,
-                         nullptr,
-                         nullptr};
+  remat_module module = makeModule(blob);
   Table table;
   readTable(module, table, error);
   Definitions definitions(table);

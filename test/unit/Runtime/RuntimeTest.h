@@ -59,13 +59,9 @@ public:
        remat_step_options options = {}, std::string deviceCode = {})
       : blob(std::move(table)), kernels(std::move(functions)),
         code(std::move(deviceCode)) {
-    remat_module module = {REMAT_STEP_TABLE_VERSION,
-                           blob.data(),
-                           blob.size(),
-                           kernels.data(),
-                           static_cast<uint32_t>(kernels.size()),
-                           code.empty() ? nullptr : code.data(),
-                           nullptr};
+    remat_module module = makeModule(blob, kernels.data(), kernels.size());
+    if (!code.empty())
+      module.device_code = code.data();
     loaded = remat_step_load(&module, &options, &step);
     if (loaded != REMAT_OK)
       message = remat_last_error();

@@ -80,13 +80,7 @@ struct Streams : ::testing::Test {
   }
 
   void read() {
-    remat_module module = {REMAT_STEP_TABLE_VERSION,
-                           blob.data(),
-                           blob.size(),
-                           nullptr,
-                           0,
-                           nullptr,
-                           nullptr};
+    remat_module module = makeModule(blob);
     std::string error;
     table = Table();
     ASSERT_TRUE(readTable(module, table, error)) << error;

@@ -125,7 +125,7 @@ def leave_to_pytorch(graph_module, error, compile_graph):
     warnings.warn("%s. It is left to PyTorch, outside of any plan, and the graph is cut there; with the option "
                   "'fallback': False it is an error" % str(error).splitlines()[0], stacklevel=2)
     parts = split_module(graph_module, None, places.get, keep_original_order=True)
-    for name, place in (("submod_0", 0), ("submod_2", 2)):
+    for name in ("submod_0", "submod_2"):
         part = getattr(parts, name, None)
         if part is not None and any(n.op in CALLS for n in part.graph.nodes):
             setattr(parts, name, Part(part, compile_graph))
