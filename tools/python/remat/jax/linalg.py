@@ -25,12 +25,13 @@ def _cholesky(l, a, **_):
 @rule("triangular_solve")
 def _triangular_solve(l, a, b, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
     _check_real(l, a)
+    # JAX takes 0 and 1 as well.
     flags = {"left_side": left_side, "lower": lower, "unit_diagonal": unit_diagonal}
+    flags = ", ".join("%s = %s" % (name, "true" if value else "false") for name, value in flags.items())
     return l.function.op('"stablehlo.triangular_solve"(%s, %s) {%s, transpose_a = #stablehlo<transpose %s>} : '
                          "(%s, %s) -> %s" % (
-                             a.name, b.name, ", ".join("%s = %s" % (k, str(v).lower()) for k, v in flags.items()),
-                             "TRANSPOSE" if transpose_a else "NO_TRANSPOSE", a.type, b.type, b.type), b.shape,
-                         b.element)
+                             a.name, b.name, flags, "TRANSPOSE" if transpose_a else "NO_TRANSPOSE", a.type, b.type,
+                             b.type), b.shape, b.element)
 
 
 @rule("custom_linear_solve")

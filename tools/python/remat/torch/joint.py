@@ -349,9 +349,11 @@ def shapes_that_are_known(graph_module):
             value = node.meta.get("example_value")
             if isinstance(value, torch.Tensor) and free_unbacked_symbols(value.shape):
                 place = describe_place(node)
-                raise ExportError("%s%s: the shape of what it gives depends on the data of a tensor; without "
-                                  "'fullgraph', torch.compile leaves it to PyTorch" % (
-                                      "%s:%s: " % place[:2] if place else "", node.name)) from None
+                error = ExportError("%s%s: the shape of what it gives depends on the data of a tensor; without "
+                                    "'fullgraph', torch.compile leaves it to PyTorch" % (
+                                        "%s:%s: " % place[:2] if place else "", node.name))
+                error.node = node
+                raise error from None
         raise
 
 
@@ -361,8 +363,10 @@ def _known_number(node):
         return as_number(node.meta["val"])
     except GuardOnDataDependentSymNode:
         place = describe_place(node)
-        raise ExportError("%s%s: it gives a number that depends on the data of a tensor, such as a shape" % (
-            "%s:%s: " % place[:2] if place else "", node.target)) from None
+        error = ExportError("%s%s: it gives a number that depends on the data of a tensor, such as a shape" % (
+            "%s:%s: " % place[:2] if place else "", node.target))
+        error.node = node
+        raise error from None
 
 
 def substitute_numbers(graph):

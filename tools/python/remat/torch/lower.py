@@ -27,6 +27,7 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 # Constants with more elements are arguments of the step.
 LARGEST_CONSTANT = 256
+NO_RULE = "there is no rule for it"
 
 
 def is_foreign(path):
@@ -143,7 +144,7 @@ class Lowering:
         place, path = describe_place(self.node), module_path(self.node)
         where = "%s:%s: " % place[:2] if place else "module %s: " % path if path else ""
         error = ExportError("%s%s: %s" % (where, self.node.target, why))
-        error.names_operation, error.node = True, self.node
+        error.names_operation, error.node, error.has_no_rule = True, self.node, why == NO_RULE
         raise error
 
     # The graph
@@ -237,7 +238,7 @@ class Lowering:
             shape, dtype = self.result()
             operands, options = operands_and_options(node)
             return lower_pointwise(self, name, node.target, operands, options, shape, dtype)
-        self.refuse("there is no rule for it")
+        self.refuse(NO_RULE)
 
     def check(self, node, result):
         """What a rule gave has the shape and the type that PyTorch says."""
