@@ -53,7 +53,9 @@ LogicalResult RowSchedule::addStep(linalg::GenericOp op) {
     return failure();
   step.nest = std::move(*nest);
   if (step.nest.isEmpty() || step.nest.sequential)
-    return op.emitOpError("cannot be done row by row");
+    return op.emitOpError("cannot be done row by row: it has ")
+           << (step.nest.isEmpty() ? "no iterations"
+                                   : "rows that depend on each other");
   cost = addCounts(cost,
                    multiplyCounts(step.nest.numPoints(), step.nest.bodyCost()));
   int64_t points = 1, summed = 1;

@@ -18,6 +18,7 @@
 #include "SearchTuning.h"
 #include "Solution.h"
 #include "remat/Planning/Releases.h"
+#include "remat/Planning/SharedLimit.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -53,11 +54,6 @@ private:
   bool isOver() const {
     return options.isInterrupted() ||
            (options.timeLimitSeconds && secondsLeft() <= 0);
-  }
-  static std::chrono::steady_clock::time_point after(double seconds) {
-    using Clock = std::chrono::steady_clock;
-    return Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                              std::chrono::duration<double>(seconds));
   }
   Expected<Solution> request(const Problem &asked, double share,
                              const Plan *start);
@@ -149,7 +145,7 @@ Expected<bool> ArenaPlanner::offer(Solution solution) {
   packing.enoughBytes = budget;
   packing.maxWork = ArenaTuning::packingWork;
   if (options.timeLimitSeconds)
-    packing.deadline = after(secondsLeft() * ArenaTuning::packingShare);
+    packing.deadline = deadlineAfter(secondsLeft() * ArenaTuning::packingShare);
   Packing packed = packLiveRanges(*ranges, packing);
   if (std::optional<std::string> fault = findPackingFault(*ranges, packed))
     return createStringError("internal error: " + *fault);

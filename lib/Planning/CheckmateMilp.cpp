@@ -109,8 +109,8 @@ Expected<Solution> planMilp(const Problem &original,
         known->time - int64_t(options.gap * double(known->time));
   LowerBound own = lowerBound(problem, boundOptions);
   if (own.infeasible)
-    return make_error<InfeasibleBudgetError>(*original.deviceBudget, 0,
-                                             std::string());
+    return make_error<InfeasibleBudgetError>(original.deviceBudget.value_or(0),
+                                             0, std::string());
   // What is said of the plan is about all plans, others than the program's,
   // too.
   LowerBound general = hasOthers ? lowerBound(original, boundOptions) : own;

@@ -10,8 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Planning/HostSlots.h"
 #include "SearchTuning.h"
-#include "remat/Planning/Loops.h"
+#include "remat/Schedules/Revolve.h"
 
 #include <set>
 #include <tuple>

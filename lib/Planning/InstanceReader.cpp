@@ -150,12 +150,16 @@ private:
 
   /// A node is of one kind.
   static Error checkNode(const Node &node) {
-    if (int(node.resultOf >= 0) + int(node.viewOf >= 0) + int(node.noResult) <=
+    if (int(node.isArgument) + int(node.resultOf >= 0) + int(node.viewOf >= 0) +
+            int(node.noResult) <=
         1)
       return Error::success();
-    return createStringError("node " + Twine(node.id) +
-                             " has more than one of 'result_of', 'view_of' "
-                             "and 'no_result'");
+    return createStringError(
+        "node " + Twine(node.id) +
+        (node.isArgument ? " is in 'inputs' and has 'result_of', 'view_of' or "
+                           "'no_result', expected one of them"
+                         : " has more than one of 'result_of', 'view_of' and "
+                           "'no_result'"));
   }
 
   Error readNode(const json::Object &object, const Twine &where, Node &node) {

@@ -42,7 +42,7 @@ int64_t computeTime(const Problem &problem, const Action &action) {
 }
 
 namespace {
-constexpr uint32_t none = ~uint32_t(0);
+constexpr uint32_t noCopy = ~uint32_t(0);
 
 /// When transfers run, in the order of the plan.
 class Link {
@@ -141,7 +141,7 @@ private:
     out.readBegin.clear();
     out.readBegin.reserve(actions.size() + 1);
     out.readBegin.push_back(0);
-    current.assign(graph.numValues(), none);
+    current.assign(graph.numValues(), noCopy);
     ran.assign(graph.numOps(), false);
     for (ValueId v = 0; v < graph.numValues(); ++v)
       if (graph.isArgument(v) &&
@@ -204,7 +204,7 @@ private:
     for (ValueId operand : graph.operands(op)) {
       auto it = absorbed.find(operand);
       uint32_t copy = it == absorbed.end() ? current[operand] : it->second;
-      if (copy == none)
+      if (copy == noCopy)
         return fail(i, opName(op) + " reads " + name(operand) +
                            ", which is not on the device");
       read(copy, i);
@@ -269,7 +269,7 @@ private:
 
   Error offload(uint32_t i, ValueId value) {
     uint32_t source = current[value];
-    if (source == none)
+    if (source == noCopy)
       return fail(i, name(value) + " is offloaded and is not on the device");
     read(source, i);
     hostOf[value] = out.hostCopies.size();
@@ -297,7 +297,7 @@ private:
       return fail(i, name(value) + " is released twice");
     // Nothing reads it any more.
     if (current[value] == host.source)
-      current[value] = none;
+      current[value] = noCopy;
     read(host.source, i);
     return Error::success();
   }
@@ -306,7 +306,7 @@ private:
     if (!problem.values[value].packed)
       return fail(i, name(value) + " has no packed form");
     uint32_t source = current[value];
-    if (source == none)
+    if (source == noCopy)
       return fail(i, name(value) + " is packed and is not on the device");
     read(source, i);
     packedOf[value] =
@@ -331,7 +331,7 @@ private:
     for (ValueId v = 0; v < graph.numValues(); ++v) {
       if (problem.values[v].viewOf != noValue || !graph.isOutput(v))
         continue;
-      if (current[v] == none)
+      if (current[v] == noCopy)
         return createStringError(inconvertibleErrorCode(),
                                  "output " + name(v) + " is never computed");
       if (!actions.empty())

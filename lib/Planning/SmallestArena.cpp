@@ -19,6 +19,7 @@
 #include "SearchTuning.h"
 #include "Solution.h"
 #include "remat/Planning/Releases.h"
+#include "remat/Planning/SharedLimit.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -95,10 +96,7 @@ Error ArenaDescent::offer(Plan plan, int64_t packingWork) {
   packing.interrupt = options.interrupt;
   if (options.timeLimitSeconds)
     packing.deadline =
-        std::chrono::steady_clock::now() +
-        std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-            std::chrono::duration<double>(secondsLeft() *
-                                          ArenaTuning::certificateShare));
+        deadlineAfter(secondsLeft() * ArenaTuning::certificateShare);
   Expected<Packing> packed = packPlan(problem, plan, packing);
   if (!packed)
     return packed.takeError();

@@ -11,12 +11,11 @@
 
 #include "CopyQueue.h"
 
+#include "QuietThread.h"
+
 #include <condition_variable>
-#include <csignal>
 #include <cstring>
 #include <mutex>
-#include <pthread.h>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -61,19 +60,8 @@ void CopyQueue::State::serve() {
 
 bool CopyQueue::start(std::string &message) {
   state = new State;
-  // Signals are for the threads of the program.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    state->thread = std::thread([this] { state->serve(); });
-    // For debuggers and profilers; at most 15 characters.
-    pthread_setname_np(state->thread.native_handle(), "remat-states");
-  } catch (const std::system_error &error) {
-    message = std::string("cannot make a thread for copies: ") + error.what();
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return state->thread.joinable();
+  return startCopies(
+      state->thread, "remat-states", [this] { state->serve(); }, message);
 }
 
 CopyQueue::~CopyQueue() {

@@ -11,12 +11,11 @@
 
 #include "CopyStreams.h"
 
+#include "QuietThread.h"
+
 #include <algorithm>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
-#include <pthread.h>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -104,25 +103,15 @@ bool CopyStreams::start(const Table &table, std::function<void(uint32_t)> copy,
     state->places.push_back(stream.entries.size());
     stream.entries.push_back(i);
   }
-  // Signals are for the threads of the program.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   bool done = true;
   for (uint32_t i = 0; i < REMAT_STREAM_COUNT; ++i) {
     CopyStream &stream = state->streams[i];
     if (i == REMAT_STREAM_COMPUTE || stream.entries.empty())
       continue;
-    try {
-      stream.thread = std::thread([this, &stream] { state->serve(stream); });
-      // For debuggers and profilers; at most 15 characters.
-      pthread_setname_np(stream.thread.native_handle(), "remat-copies");
-    } catch (const std::system_error &error) {
-      message = std::string("cannot make a thread for copies: ") + error.what();
-      done = false;
-    }
+    done &= startCopies(
+        stream.thread, "remat-copies",
+        [this, &stream] { state->serve(stream); }, message);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return done;
 }
 

@@ -12,10 +12,11 @@
 
 #include "Step.h"
 
+#include "QuietThread.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <system_error>
 #include <thread>
 
 using namespace remat;
@@ -51,12 +52,10 @@ static remat_status timeCopies(int64_t &toHost, int64_t &toDevice,
       toDevice = std::min(toDevice, timeCopy(arena.get(), host.get()));
     }
   };
-  try {
-    std::thread(copy).join();
-  } catch (const std::system_error &error) {
-    message = std::string("cannot make a thread for copies: ") + error.what();
+  std::thread thread;
+  if (!startCopies(thread, "remat-copies", copy, message))
     return REMAT_OUT_OF_MEMORY;
-  }
+  thread.join();
   return REMAT_OK;
 }
 

@@ -13,36 +13,12 @@
 #include "Step.h"
 
 #include <cstring>
-#include <new>
 
 using namespace remat;
 
 std::string &remat::lastError() {
   thread_local std::string message;
   return message;
-}
-
-static remat_status fail(remat_status status, const char *message) noexcept {
-  try {
-    lastError() = message;
-  } catch (...) {
-    lastError().clear(); // not even the message fits
-  }
-  return status;
-}
-
-/// Runs `function`, whose only exceptions are allocations that fail, and what
-/// functions of the caller throw.
-template <typename Function>
-static remat_status guard(const Function &function) {
-  try {
-    return function();
-  } catch (const std::bad_alloc &) {
-    return fail(REMAT_OUT_OF_MEMORY, "out of memory");
-  } catch (...) {
-    return fail(REMAT_INVALID_ARGUMENT,
-                "a function that was given to the step threw an exception");
-  }
 }
 
 remat_status remat_step_load(const remat_module *module,
@@ -96,10 +72,10 @@ static remat_status runCalls(remat_step *step, size_t first, size_t end,
 }
 
 /// Fails a call before it runs, with a message of the step, too.
-static remat_status refuseCall(remat_step *step, const char *message) {
+static remat_status refuseCall(remat_step *step, const std::string &message) {
   return useIdle(step, [&] {
-    step->error = message;
-    return fail(REMAT_INVALID_ARGUMENT, message);
+    lastError() = step->error = message;
+    return REMAT_INVALID_ARGUMENT;
   });
 }
 
@@ -134,8 +110,12 @@ remat_status remat_step_backward(remat_step *step, size_t backward,
   if (!state)
     return refuseCall(step, "state is NULL");
   if (backward >= remat_step_backward_count(step))
-    return refuseCall(step,
-                      "step has no such backward call: index is out of range");
+    return guard([&] {
+      return refuseCall(step,
+                        "backward call " + std::to_string(backward) +
+                            " is out of range: the step has " +
+                            std::to_string(remat_step_backward_count(step)));
+    });
   return runCalls(step, backward + 1, backward + 2, arguments, argument_count,
                   results, result_count, state);
 }
@@ -191,28 +171,45 @@ size_t remat_step_entry_count(const remat_step *step) {
   return step ? step->table.entries.size() : 0;
 }
 
+/// Refuses an index beyond one of the lists of a step's table.
+template <typename Element>
+static remat_status checkIndex(const remat_step *step, const void *info,
+                               std::vector<Element> Table::*list,
+                               const char *element, size_t index) {
+  if (!step || !info)
+    return fail(REMAT_INVALID_ARGUMENT, step ? "info is NULL" : "step is NULL");
+  size_t count = (step->table.*list).size();
+  if (index < count)
+    return REMAT_OK;
+  return guard([&] {
+    lastError() = std::string(element) + " " + std::to_string(index) +
+                  " is out of range: the step has " + std::to_string(count);
+    return REMAT_INVALID_ARGUMENT;
+  });
+}
+
 remat_status remat_step_argument(const remat_step *step, size_t index,
                                  remat_tensor_info *info) {
-  if (!step || !info || index >= step->table.arguments.size())
-    return fail(REMAT_INVALID_ARGUMENT,
-                "step or info is NULL, or index is out of range");
+  if (remat_status status =
+          checkIndex(step, info, &Table::arguments, "argument", index))
+    return status;
   *info = step->describeArgument(index);
   return REMAT_OK;
 }
 
 remat_status remat_step_result(const remat_step *step, size_t index,
                                remat_tensor_info *info) {
-  if (!step || !info || index >= step->table.results.size())
-    return fail(REMAT_INVALID_ARGUMENT,
-                "step or info is NULL, or index is out of range");
+  if (remat_status status =
+          checkIndex(step, info, &Table::results, "result", index))
+    return status;
   *info = step->describeResult(index);
   return REMAT_OK;
 }
 
-/// The place in `signatures` of the one called `name`.
+/// The place in `signatures` of the `element` called `name`.
 static remat_status find(const remat_step *step,
-                         std::vector<remat_signature> remat::Table::*signatures,
-                         const char *name, size_t *index) {
+                         std::vector<remat_signature> Table::*signatures,
+                         const char *element, const char *name, size_t *index) {
   if (!step || !name || !index)
     return fail(REMAT_INVALID_ARGUMENT, "step, name or index is NULL");
   const auto &list = step->table.*signatures;
@@ -222,24 +219,28 @@ static remat_status find(const remat_step *step,
     *index = i;
     return REMAT_OK;
   }
-  return fail(REMAT_INVALID_ARGUMENT, "no tensor has this name");
+  return guard([&] {
+    lastError() =
+        std::string("the step has no ") + element + " named '" + name + "'";
+    return REMAT_INVALID_ARGUMENT;
+  });
 }
 
 remat_status remat_step_find_argument(const remat_step *step, const char *name,
                                       size_t *index) {
-  return find(step, &Table::arguments, name, index);
+  return find(step, &Table::arguments, "argument", name, index);
 }
 
 remat_status remat_step_find_result(const remat_step *step, const char *name,
                                     size_t *index) {
-  return find(step, &Table::results, name, index);
+  return find(step, &Table::results, "result", name, index);
 }
 
 remat_status remat_step_entry(const remat_step *step, size_t index,
                               remat_entry_info *info) {
-  if (!step || !info || index >= step->table.entries.size())
-    return fail(REMAT_INVALID_ARGUMENT,
-                "step or info is NULL, or index is out of range");
+  if (remat_status status =
+          checkIndex(step, info, &Table::entries, "entry", index))
+    return status;
   const remat_entry &entry = step->table.entries[index];
   *info = {static_cast<remat_entry_kind>(entry.kind),
            entry.flags,

@@ -14,6 +14,7 @@
 
 #include "CoreWatch.h"
 #include "FloatScope.h"
+#include "QuietThread.h"
 
 #include <algorithm>
 #include <atomic>
@@ -74,11 +75,14 @@ bool remat::canStartThreads(int threads) {
     return nullptr;
   };
   bool canStart = true;
-  for (int i = 1; i < threads && canStart; ++i) {
-    pthread_t thread;
-    canStart = pthread_create(&thread, nullptr, waitForEnd, &ends) == 0;
-    if (canStart)
-      started.push_back(thread);
+  {
+    SignalsBlocked blocked;
+    for (int i = 1; i < threads && canStart; ++i) {
+      pthread_t thread;
+      canStart = pthread_create(&thread, nullptr, waitForEnd, &ends) == 0;
+      if (canStart)
+        started.push_back(thread);
+    }
   }
   ends.unlock();
   for (pthread_t thread : started)

@@ -10,6 +10,7 @@
 #include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Utils/Closure.h"
 #include "remat/Utils/CollectOps.h"
+#include "remat/Utils/ReductionOrder.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -30,7 +31,7 @@ Operation *remat::findReducer(linalg::LinalgOp op, unsigned result) {
   if (!matchReduction(op.getRegionOutputArgs(), result, combiners) ||
       combiners.size() != 1 || combiners.front()->getNumResults() != 1 ||
       !(isa<complex::AddOp>(combiners.front()) ||
-        arith::getNeutralElement(combiners.front())))
+        getNeutralElement(combiners.front())))
     return nullptr;
   return combiners.front();
 }

@@ -9,6 +9,7 @@
 #include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Utils/Builders.h"
 #include "remat/Utils/CollectOps.h"
+#include "remat/Utils/ReductionOrder.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -111,9 +112,11 @@ Value PartBody::createNeutral(OpResult total) {
   Value empty = tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
                                         type.getElementType());
   // Of sums 0.0, which passes that look for a sum's beginning know.
-  Value neutral = arith::ConstantOp::create(
-      builder, op.getLoc(), *arith::getNeutralElement(combiner));
-  return linalg::FillOp::create(builder, op.getLoc(), neutral, empty)
+  TypedAttr neutral = isa<arith::AddFOp>(combiner)
+                          ? builder.getZeroAttr(type.getElementType())
+                          : *getNeutralElement(combiner);
+  Value start = arith::ConstantOp::create(builder, op.getLoc(), neutral);
+  return linalg::FillOp::create(builder, op.getLoc(), start, empty)
       .getResult(0);
 }
 

@@ -27,6 +27,19 @@ Operation *remat::findCombiner(Block &body, BlockArgument old,
 }
 
 std::optional<TypedAttr> remat::getNeutralElement(Operation *combiner) {
+  // MLIR asks an index for a width, which it does not have.
+  if (combiner->getResult(0).getType().isIndex()) {
+    unsigned width = IndexType::kInternalStorageBitWidth;
+    std::optional<APInt> extreme;
+    if (isa<arith::MaxSIOp>(combiner))
+      extreme = APInt::getSignedMinValue(width);
+    else if (isa<arith::MinSIOp>(combiner))
+      extreme = APInt::getSignedMaxValue(width);
+    else if (isa<arith::MinUIOp>(combiner))
+      extreme = APInt::getMaxValue(width);
+    if (extreme)
+      return IntegerAttr::get(combiner->getResult(0).getType(), *extreme);
+  }
   if (!isa<arith::AddFOp>(combiner))
     return arith::getNeutralElement(combiner);
   auto type = cast<FloatType>(combiner->getResult(0).getType());

@@ -15,6 +15,16 @@
 
 namespace remat::planning {
 
+/// The time in `seconds` from now. What lies further than the clock reaches, or
+/// is negative, is the latest or the present time.
+inline std::chrono::steady_clock::time_point deadlineAfter(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double mostSeconds = 1e9;
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(
+                                std::clamp(seconds, 0.0, mostSeconds)));
+}
+
 /// The time limit of several searches in a row, in seconds from when it is
 /// made. Without one, nothing is limited.
 class SharedLimit {

@@ -65,62 +65,69 @@ private:
 } // namespace
 
 remat_status remat_cuda_allocate(int device, uint64_t bytes, void **memory) {
-  std::string &error = remat::lastError();
-  if (!memory) {
-    error = "memory is NULL";
-    return REMAT_INVALID_ARGUMENT;
-  }
-  *memory = nullptr;
-  PrimaryContext context(device);
-  if (context.status != REMAT_OK)
-    return context.status;
-  DevicePointer address = 0;
-  Result result =
-      context.driver->MemAlloc(&address, std::max<uint64_t>(bytes, 1));
-  if (!context.driver->check(result, "allocating memory of the device",
-                             error)) {
-    error = std::to_string(bytes) + " bytes: " + error;
-    return REMAT_OUT_OF_MEMORY;
-  }
-  context.keep();
-  // Addresses are integers to the driver.
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  *memory = reinterpret_cast<void *>(address);
-  return REMAT_OK;
+  return remat::guard([&]() -> remat_status {
+    std::string &error = remat::lastError();
+    if (!memory) {
+      error = "memory is NULL";
+      return REMAT_INVALID_ARGUMENT;
+    }
+    *memory = nullptr;
+    PrimaryContext context(device);
+    if (context.status != REMAT_OK)
+      return context.status;
+    DevicePointer address = 0;
+    Result result =
+        context.driver->MemAlloc(&address, std::max<uint64_t>(bytes, 1));
+    if (!context.driver->check(result, "allocating memory of the device",
+                               error)) {
+      error = std::to_string(bytes) + " bytes: " + error;
+      return REMAT_OUT_OF_MEMORY;
+    }
+    context.keep();
+    // Addresses are integers to the driver.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    *memory = reinterpret_cast<void *>(address);
+    return REMAT_OK;
+  });
 }
 
 remat_status remat_cuda_free(int device, void *memory) {
-  if (!memory)
+  return remat::guard([&]() -> remat_status {
+    if (!memory)
+      return REMAT_OK;
+    PrimaryContext context(device);
+    if (context.status != REMAT_OK)
+      return context.status;
+    if (!context.driver->check(context.driver->MemFree(toDevice(memory)),
+                               "freeing memory of the device",
+                               remat::lastError()))
+      return REMAT_DEVICE_ERROR;
+    context.giveUp();
     return REMAT_OK;
-  PrimaryContext context(device);
-  if (context.status != REMAT_OK)
-    return context.status;
-  if (!context.driver->check(context.driver->MemFree(toDevice(memory)),
-                             "freeing memory of the device",
-                             remat::lastError()))
-    return REMAT_DEVICE_ERROR;
-  context.giveUp();
-  return REMAT_OK;
+  });
 }
 
 remat_status remat_cuda_copy(int device, void *to, const void *from,
                              uint64_t bytes, void *stream) {
-  std::string &error = remat::lastError();
-  if (bytes == 0)
-    return REMAT_OK;
-  if (!to || !from) {
-    error = to ? "from is NULL" : "to is NULL";
-    return REMAT_INVALID_ARGUMENT;
-  }
-  PrimaryContext context(device);
-  if (context.status != REMAT_OK)
-    return context.status;
-  const Driver &driver = *context.driver;
-  auto *work = static_cast<Stream>(stream);
-  return driver.check(
-             driver.MemcpyAsync(toDevice(to), toDevice(from), bytes, work),
-             "copying", error) &&
-                 driver.check(driver.StreamSynchronize(work), "copying", error)
-             ? REMAT_OK
-             : REMAT_DEVICE_ERROR;
+  return remat::guard([&]() -> remat_status {
+    std::string &error = remat::lastError();
+    if (bytes == 0)
+      return REMAT_OK;
+    if (!to || !from) {
+      error = to ? "from is NULL" : "to is NULL";
+      return REMAT_INVALID_ARGUMENT;
+    }
+    PrimaryContext context(device);
+    if (context.status != REMAT_OK)
+      return context.status;
+    const Driver &driver = *context.driver;
+    auto *work = static_cast<Stream>(stream);
+    return driver.check(
+               driver.MemcpyAsync(toDevice(to), toDevice(from), bytes, work),
+               "copying", error) &&
+                   driver.check(driver.StreamSynchronize(work), "copying",
+                                error)
+               ? REMAT_OK
+               : REMAT_DEVICE_ERROR;
+  });
 }

@@ -135,42 +135,48 @@ static const Driver *findDevice(DeviceNumber &device, uint32_t &capability,
 }
 
 remat_status remat_cuda_use_device(int device) {
-  std::string &error = remat::lastError();
-  if (device >= 0) {
-    const Driver *driver = Driver::get(error);
-    if (!driver || !hasDevice(*driver, device, error))
-      return REMAT_NO_DEVICE;
-  }
-  chosenDevice = std::max(device, -1);
-  return REMAT_OK;
+  return remat::guard([&]() -> remat_status {
+    std::string &error = remat::lastError();
+    if (device >= 0) {
+      const Driver *driver = Driver::get(error);
+      if (!driver || !hasDevice(*driver, device, error))
+        return REMAT_NO_DEVICE;
+    }
+    chosenDevice = std::max(device, -1);
+    return REMAT_OK;
+  });
 }
 
 remat_status remat_cuda_capability(uint32_t *capability) {
-  std::string &error = remat::lastError();
-  if (!capability) {
-    error = "capability is NULL";
-    return REMAT_INVALID_ARGUMENT;
-  }
-  DeviceNumber device = 0;
-  return findDevice(device, *capability, error) ? REMAT_OK : REMAT_NO_DEVICE;
+  return remat::guard([&]() -> remat_status {
+    std::string &error = remat::lastError();
+    if (!capability) {
+      error = "capability is NULL";
+      return REMAT_INVALID_ARGUMENT;
+    }
+    DeviceNumber device = 0;
+    return findDevice(device, *capability, error) ? REMAT_OK : REMAT_NO_DEVICE;
+  });
 }
 
 remat_status remat_cuda_device_name(char *name, size_t bytes) {
-  std::string &error = remat::lastError();
-  if (!name || bytes == 0) {
-    error = name ? "there is no room for a name" : "name is NULL";
-    return REMAT_INVALID_ARGUMENT;
-  }
-  DeviceNumber device = 0;
-  uint32_t capability = 0;
-  const Driver *driver = findDevice(device, capability, error);
-  if (!driver)
-    return REMAT_NO_DEVICE;
-  // The driver's own names are shorter.
-  int room = static_cast<int>(std::min<size_t>(bytes, 256));
-  if (!driver->check(driver->DeviceGetName(name, room, device),
-                     "asking for the device's name", error))
-    return REMAT_DEVICE_ERROR;
-  name[room - 1] = '\0';
-  return REMAT_OK;
+  return remat::guard([&]() -> remat_status {
+    std::string &error = remat::lastError();
+    if (!name || bytes == 0) {
+      error = name ? "there is no room for a name" : "name is NULL";
+      return REMAT_INVALID_ARGUMENT;
+    }
+    DeviceNumber device = 0;
+    uint32_t capability = 0;
+    const Driver *driver = findDevice(device, capability, error);
+    if (!driver)
+      return REMAT_NO_DEVICE;
+    // The driver's own names are shorter.
+    int room = static_cast<int>(std::min<size_t>(bytes, 256));
+    if (!driver->check(driver->DeviceGetName(name, room, device),
+                       "asking for the device's name", error))
+      return REMAT_DEVICE_ERROR;
+    name[room - 1] = '\0';
+    return REMAT_OK;
+  });
 }

@@ -16,6 +16,7 @@
 #include "WarpOps.h"
 
 #include "remat/Codegen/StepModule.h"
+#include "remat/Dialect/Remat/IR/BufferTypes.h"
 #include "remat/Target/CPU/ScalarLowering.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -275,8 +276,8 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
       op->getResult(0).replaceAllUsesWith(op->getOperand(0));
       op->erase();
     } else if (auto load = dyn_cast<vector::LoadOp>(op);
-               load && load.getVectorType().getElementTypeBitWidth() > 8 &&
-               isa<IntegerType>(load.getVectorType().getElementType())) {
+               load && load.getVectorType().getElementType().isIntOrIndex() &&
+               getElementBytes(load.getVectorType().getElementType()) > 1) {
       replacement = loadWords(load);
     } else if (isa<gpu::ReturnOp>(op)) {
       func::ReturnOp::create(at, op->getLoc());

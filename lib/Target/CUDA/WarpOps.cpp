@@ -6,6 +6,8 @@
 
 #include "WarpOps.h"
 
+#include "remat/Dialect/Remat/IR/BufferTypes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -14,6 +16,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
+using namespace remat;
 using namespace remat::cuda;
 
 Value remat::cuda::emitShuffleXor(OpBuilder &builder, Location loc, Value value,
@@ -23,6 +26,12 @@ Value remat::cuda::emitShuffleXor(OpBuilder &builder, Location loc, Value value,
                                      builder.getIntegerAttr(type, number));
   };
   Type type = value.getType(), i32 = builder.getI32Type();
+  if (type.isIndex()) {
+    value =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
+    return arith::IndexCastOp::create(
+        builder, loc, type, emitShuffleXor(builder, loc, value, distance));
+  }
   unsigned width = type.getIntOrFloatBitWidth();
   Type bits = builder.getIntegerType(width);
   auto shuffle = [&](Value word) -> Value {
@@ -193,7 +202,7 @@ Value remat::cuda::emitExp(OpBuilder &builder, Location loc, Value value,
 static Value emitPointer(OpBuilder &builder, Location loc, Value buffer,
                          Value place, NVVM::NVVMMemorySpace space) {
   int64_t bytes =
-      cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
+      getElementBytes(cast<MemRefType>(buffer.getType()).getElementType());
   Value address =
       memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
   Value distance = arith::MulIOp::create(

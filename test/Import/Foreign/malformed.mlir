@@ -342,6 +342,15 @@ func.func @main(%a: tensor<2x2xf32>, %b: tensor<3x2xf32>) -> tensor<3x2xf32> {
 
 // -----
 
+// An integer is no flag.
+func.func @flag(%a: tensor<2x2xf32>, %b: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // expected-error@+1 {{'stablehlo.triangular_solve' op has 'lower' 1 : i64, expected true or false}}
+  %0 = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = 1, unit_diagonal = false, transpose_a = #stablehlo<transpose TRANSPOSE>} : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
 func.func @main(%a: tensor<2x2xf32>, %b: tensor<2x3xf32>) -> tensor<2x3xf32> {
   // expected-error@+1 {{'stablehlo.triangular_solve' op has 'transpose_a' SIDEWAYS, expected NO_TRANSPOSE, TRANSPOSE or ADJOINT}}
   %0 = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose SIDEWAYS>} : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>

@@ -9,8 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Planning/HostSlots.h"
+#include "LoopSimulator.h"
 #include "Problems.h"
-#include "remat/Planning/Loops.h"
 
 using namespace remat;
 using namespace remat::planning;
@@ -54,10 +55,8 @@ TEST(HostSlots, ReverseAllIterations) {
       for (int64_t hostSlots : {1, 2, 7, 40})
         for (int64_t period = 1; period <= n; ++period) {
           HostLoop loop = hostLoop(n, slots, 0);
-          Loop single;
-          single.iterations = n;
-          LoopSchedule actions =
-              cantFail(simulateLoop(single, expand(loop, hostSlots, period)));
+          LoopTotals actions =
+              cantFail(simulateLoop(n, expand(loop, hostSlots, period)));
           HostSchedule host = simulateHostSlots(loop, hostSlots, period);
           ASSERT_EQ(host.advances, actions.advances)
               << n << " by " << slots << ", " << hostSlots << " of " << period;

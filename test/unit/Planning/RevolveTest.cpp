@@ -1,35 +1,33 @@
-//===- LoopsTest.cpp - schedules for the backward pass of loops -----------===//
+//===- RevolveTest.cpp - the order in which a loop is reversed ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The schedules against the closed form and against exhaustive search, for
-// every number of iterations and slots.
+// Revolve's schedules against the closed form, and that against exhaustive
+// search, for every number of iterations and slots.
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Planning/Loops.h"
+#include "LoopSimulator.h"
 #include "Problems.h"
 
 #include <map>
 #include <queue>
 #include <set>
 
+using namespace remat;
 using namespace remat::planning;
 using llvm::cantFail;
 
 namespace {
 
-Loop loopOf(int64_t iterations) {
-  Loop loop;
-  loop.iterations = iterations;
-  loop.stateBytes = 10;
-  return loop;
-}
-
-std::string failure(llvm::Expected<LoopSchedule> schedule) {
-  return message(schedule.takeError());
+std::vector<LoopAction> revolve(int64_t iterations, int64_t slots) {
+  std::vector<LoopAction> actions;
+  LoopReversal reversal(iterations, std::min(slots, iterations));
+  for (LoopAction action; reversal.next(action, cutOfRevolve);)
+    actions.push_back(action);
+  return actions;
 }
 
 /// The least advance cost by the recurrence over where the first checkpoint
@@ -96,7 +94,7 @@ std::optional<int64_t> exhaustive(llvm::ArrayRef<int64_t> costs,
   return std::nullopt;
 }
 
-TEST(Loops, ClosedFormIsTheOptimum) {
+TEST(Revolve, ClosedFormIsTheOptimum) {
   for (int64_t n = 0; n <= 12; ++n)
     for (int64_t slots = 1; slots <= n + 2; ++slots) {
       std::vector<int64_t> ones(n, 1);
@@ -119,147 +117,41 @@ TEST(Loops, ClosedFormIsTheOptimum) {
   EXPECT_EQ(fewestAdvances(2, 0), INT64_MAX);
 }
 
-TEST(Loops, RevolveReachesTheClosedForm) {
+TEST(Revolve, ReachesTheClosedForm) {
   for (int64_t n = 0; n <= 70; ++n)
     for (int64_t slots = 1; slots <= n + 2; ++slots) {
-      LoopSchedule schedule = cantFail(planLoopRevolve(loopOf(n), slots));
-      EXPECT_EQ(schedule.advances, fewestAdvances(n, slots))
-          << n << " " << slots;
-      EXPECT_LE(schedule.peakSlots, slots);
-      EXPECT_EQ(schedule.peakBytes, 10 * schedule.peakSlots);
-      EXPECT_EQ(schedule.cost, schedule.advances + 2 * n);
+      LoopTotals totals = cantFail(simulateLoop(n, revolve(n, slots)));
+      EXPECT_EQ(totals.advances, fewestAdvances(n, slots)) << n << " " << slots;
+      EXPECT_LE(totals.peakSlots, slots);
     }
 }
 
-TEST(Loops, RevolveOnManyIterations) {
-  for (int64_t slots : {1, 2, 7, 30, 100000}) {
-    Loop loop = loopOf(slots == 1 ? 2000 : 100001);
-    LoopSchedule schedule = cantFail(planLoopRevolve(loop, slots));
-    EXPECT_EQ(schedule.advances, fewestAdvances(loop.iterations, slots));
-    EXPECT_LE(schedule.peakSlots, slots);
-  }
+TEST(Revolve, ManyIterations) {
+  for (int64_t slots : {7, 30, 2000})
+    EXPECT_EQ(cantFail(simulateLoop(2001, revolve(2001, slots))).advances,
+              fewestAdvances(2001, slots));
 }
 
-TEST(Loops, FewOrNoIterations) {
+TEST(Revolve, FewOrNoIterations) {
   using Kind = LoopActionKind;
   for (int64_t slots : {0, 1, 5}) {
-    for (auto plan : {planLoopRevolve, planLoopSegments, planLoopUneven}) {
-      EXPECT_TRUE(cantFail(plan(loopOf(0), slots)).actions.empty());
-      LoopSchedule one = cantFail(plan(loopOf(1), slots));
-      EXPECT_EQ(one.actions, (std::vector<LoopAction>{{Kind::Backward, 0, 0}}));
-      EXPECT_EQ(one.peakSlots, 0);
-      if (slots > 0)
-        EXPECT_EQ(cantFail(plan(loopOf(2), slots)).actions,
-                  (std::vector<LoopAction>{{Kind::Store, 0, 0},
-                                           {Kind::Advance, 0, 1},
-                                           {Kind::Backward, 1, 0},
-                                           {Kind::Restore, 0, 0},
-                                           {Kind::Backward, 0, 0}}));
-      else
-        EXPECT_TRUE(mentions(failure(plan(loopOf(2), slots)),
-                             "2 iterations need a slot"));
-    }
+    EXPECT_TRUE(revolve(0, slots).empty());
+    EXPECT_EQ(revolve(1, slots),
+              (std::vector<LoopAction>{{Kind::Backward, 0, 0}}));
   }
-  EXPECT_TRUE(cantFail(planLoopSqrt(loopOf(0))).actions.empty());
-  EXPECT_EQ(cantFail(planLoopSqrt(loopOf(1))).actions.size(), 1u);
+  for (int64_t slots : {1, 5})
+    EXPECT_EQ(revolve(2, slots),
+              (std::vector<LoopAction>{{Kind::Store, 0, 0},
+                                       {Kind::Advance, 0, 1},
+                                       {Kind::Backward, 1, 0},
+                                       {Kind::Restore, 0, 0},
+                                       {Kind::Backward, 0, 0}}));
 }
 
-TEST(Loops, SqrtOfAnyNumber) {
-  for (int64_t n = 1; n <= 300; ++n) {
-    LoopSchedule schedule = cantFail(planLoopSqrt(loopOf(n)));
-    EXPECT_LT(schedule.peakSlots * schedule.peakSlots, 4 * n) << n;
-    EXPECT_LE(schedule.advances, 2 * n);
-  }
-  LoopSchedule square = cantFail(planLoopSqrt(loopOf(100)));
-  EXPECT_EQ(square.peakSlots, 18);
-  EXPECT_EQ(square.advances, 90 + 10 * 9);
-}
-
-TEST(Loops, SegmentsUseAllSlots) {
-  for (int64_t n = 2; n <= 70; ++n)
-    for (int64_t slots = 1; slots <= n + 2; ++slots) {
-      llvm::Expected<LoopSchedule> schedule =
-          planLoopSegments(loopOf(n), slots);
-      if (binomialReach(slots, 2) < n) {
-        EXPECT_TRUE(mentions(failure(std::move(schedule)),
-                             "iterations in segments need at least"));
-        continue;
-      }
-      ASSERT_TRUE(bool(schedule)) << message(schedule.takeError());
-      EXPECT_LE(schedule->peakSlots, slots);
-      EXPECT_EQ(schedule->advances, fewestAdvances(n, slots))
-          << n << " " << slots;
-    }
-  EXPECT_TRUE(mentions(failure(planLoopSegments(loopOf(100), 3)),
-                       "100 iterations in segments need at least 13 slots, "
-                       "got 3"));
-}
-
-TEST(Loops, UnevenIterations) {
-  std::mt19937_64 random(3);
-  for (int64_t n = 0; n <= 9; ++n)
-    for (int64_t slots = 1; slots <= n + 1; ++slots) {
-      Loop loop = loopOf(n);
-      for (int64_t i = 0; i < n; ++i)
-        loop.forwardCosts.push_back(random() % 10);
-      loop.backwardCost = 7;
-      LoopSchedule schedule = cantFail(planLoopUneven(loop, slots));
-      int64_t sum = 0;
-      for (int64_t cost : loop.forwardCosts)
-        sum += cost;
-      int64_t advanced = schedule.cost - sum - 7 * n;
-      EXPECT_EQ(advanced, recurrence(loop.forwardCosts, slots));
-      if (n <= 7)
-        EXPECT_EQ(advanced, exhaustive(loop.forwardCosts, slots));
-      EXPECT_LE(schedule.peakSlots, slots);
-    }
-  for (int64_t slots : {1, 3, 128}) {
-    // On even ones it is as good as Revolve.
-    EXPECT_EQ(cantFail(planLoopUneven(loopOf(128), slots)).advances,
-              fewestAdvances(128, slots));
-  }
-}
-
-TEST(Loops, BudgetsInBytes) {
-  EXPECT_EQ(loopSlots(loopOf(5), 39), 3);
-  EXPECT_EQ(loopSlots(loopOf(5), 0), 0);
-  Loop loop = loopOf(5);
-  loop.stateBytes = 0;
-  EXPECT_EQ(loopSlots(loop, 0), INT64_MAX);
-  EXPECT_EQ(cantFail(planLoopRevolve(loop, loopSlots(loop, 0))).advances, 4);
-}
-
-TEST(Loops, BadLoops) {
-  auto revolve = [](const Loop &loop) {
-    return failure(planLoopRevolve(loop, 2));
-  };
-  EXPECT_TRUE(mentions(revolve(loopOf(-1)), "the loop has -1 iterations"));
-  EXPECT_TRUE(mentions(revolve(loopOf(INT64_MAX)), "expected at most 1048576"));
-  Loop loop = loopOf(3);
-  loop.stateBytes = -1;
-  EXPECT_TRUE(mentions(revolve(loop), "state has a negative size: -1"));
-  loop = loopOf(3);
-  loop.forwardCosts = {1, 2};
-  EXPECT_TRUE(mentions(revolve(loop), "3 iterations and 2 forward costs"));
-  loop.forwardCosts = {1, 2, 3};
-  EXPECT_TRUE(mentions(revolve(loop), "forward costs differ"));
-  loop.forwardCosts = {1, 2, -3};
-  EXPECT_TRUE(mentions(revolve(loop), "an iteration has a negative cost"));
-  EXPECT_TRUE(mentions(failure(planLoopRevolve(loopOf(3), -1)),
-                       "the number of slots is negative: -1"));
-  EXPECT_TRUE(mentions(failure(planLoopUneven(loopOf(129), 3)),
-                       "at most 128 iterations"));
-  loop = loopOf(3);
-  loop.forwardCost = INT64_MAX / 2;
-  EXPECT_TRUE(mentions(revolve(loop), "do not fit 64 bits"));
-  EXPECT_TRUE(
-      mentions(failure(planLoopUneven(loop, 2)), "the forward costs exceed"));
-}
-
-TEST(Loops, BrokenSchedules) {
+TEST(Revolve, BrokenSchedules) {
   using Kind = LoopActionKind;
   auto broken = [](std::vector<LoopAction> actions) {
-    return failure(simulateLoop(loopOf(2), std::move(actions)));
+    return message(simulateLoop(2, actions).takeError());
   };
   EXPECT_TRUE(mentions(broken({}), "iteration 1 never runs backward"));
   EXPECT_TRUE(mentions(broken({{Kind::Backward, 0, 0}}),

@@ -150,7 +150,7 @@ TEST(Calls, Order) {
                "1 backward calls, expected 0");
   EXPECT_EQ(backward(step, 2, tensors, state), REMAT_INVALID_ARGUMENT);
   EXPECT_STREQ(remat_last_error(),
-               "step has no such backward call: index is out of range");
+               "backward call 2 is out of range: the step has 2");
 }
 
 TEST(Calls, BadState) {

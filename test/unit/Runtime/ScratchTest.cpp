@@ -136,7 +136,7 @@ TEST(Scratch, CallsThatThereAreNot) {
   EXPECT_STREQ(remat_step_error(run.step.step), "state is NULL");
   EXPECT_EQ(run.call(false, run.x, run.y, state), REMAT_INVALID_ARGUMENT);
   EXPECT_STREQ(remat_step_error(run.step.step),
-               "step has no such backward call: index is out of range");
+               "backward call 0 is out of range: the step has 0");
 }
 
 } // namespace

@@ -156,12 +156,13 @@ TEST(Step, Queries) {
   ASSERT_EQ(remat_step_result(step.step, 0, &info), REMAT_OK);
   EXPECT_STREQ(info.name, "y");
   EXPECT_EQ(remat_step_result(step.step, 1, &info), REMAT_INVALID_ARGUMENT);
+  EXPECT_STREQ(remat_last_error(), "result 1 is out of range: the step has 1");
   size_t index = 7;
   ASSERT_EQ(remat_step_find_argument(step.step, "x", &index), REMAT_OK);
   EXPECT_EQ(index, 0u);
   EXPECT_EQ(remat_step_find_result(step.step, "x", &index),
             REMAT_INVALID_ARGUMENT);
-  EXPECT_STREQ(remat_last_error(), "no tensor has this name");
+  EXPECT_STREQ(remat_last_error(), "the step has no result named 'x'");
   EXPECT_EQ(remat_step_entry_times(step.step), nullptr);
   EXPECT_EQ(remat_step_entry_cpu_times(step.step), nullptr);
   EXPECT_EQ(remat_step_entry_spans(step.step), nullptr);

@@ -458,7 +458,7 @@ class GradientTest(unittest.TestCase):
 
         self.check(process, a, b, argnums=(0, 1))
         triangle = jnp.tril(random(2, 5, 5)) + 3 * jnp.eye(5)
-        for trans, lower in itertools.product((0, 1), (True, False)):
+        for trans, lower in itertools.product((0, 1), (True, False, 1, 0)):
             self.check(lambda a, b: jnp.sum(solve_triangular(
                 a if lower else a.swapaxes(1, 2), b, trans=trans, lower=lower, unit_diagonal=lower) ** 2), triangle,
                 random(2, 5, 3), argnums=(0, 1))

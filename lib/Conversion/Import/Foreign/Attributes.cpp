@@ -44,11 +44,14 @@ int64_t foreign::getInteger(Operation *op, StringRef name, int64_t missing) {
   return attr ? attr.getValue().sextOrTrunc(64).getSExtValue() : missing;
 }
 
-bool foreign::getFlag(Operation *op, StringRef name) {
+FailureOr<bool> foreign::readFlag(Operation *op, StringRef name) {
   Attribute attr = getAttr(op, name);
   if (auto flag = dyn_cast_or_null<BoolAttr>(attr))
     return flag.getValue();
-  return isa_and_nonnull<UnitAttr>(attr);
+  if (attr && !isa<UnitAttr>(attr))
+    return op->emitOpError("has '")
+           << name << "' " << attr << ", expected true or false";
+  return attr != nullptr;
 }
 
 StringRef foreign::getText(Operation *op, StringRef name) {

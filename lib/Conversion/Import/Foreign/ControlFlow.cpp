@@ -449,7 +449,7 @@ lowerBranches(Operation *op, Lowering &lowering, Value number, unsigned begin) {
 /// second for false.
 static LogicalResult lowerChoice(Operation *op, Lowering &lowering) {
   if (op->getNumRegions() == 0)
-    return op->emitOpError("expected branches");
+    return op->emitOpError("has no branches, expected at least 1");
   if (!isIntegerScalar(op->getOperand(0)))
     return op->emitOpError("chooses by a value of type ")
            << op->getOperand(0).getType() << ", expected an integer of rank 0";

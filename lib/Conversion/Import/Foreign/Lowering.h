@@ -183,7 +183,8 @@ llvm::SmallVector<int64_t> getIntegers(mlir::Operation *op,
                                        llvm::StringRef name, size_t missing,
                                        int64_t value);
 int64_t getInteger(mlir::Operation *op, llvm::StringRef name, int64_t missing);
-bool getFlag(mlir::Operation *op, llvm::StringRef name);
+/// False if there is none. Refuses what is neither true nor false.
+mlir::FailureOr<bool> readFlag(mlir::Operation *op, llvm::StringRef name);
 llvm::StringRef getText(mlir::Operation *op, llvm::StringRef name);
 /// The name of the case in `#stablehlo<comparison_direction LT>`.
 llvm::StringRef getEnum(mlir::Operation *op, llvm::StringRef name);

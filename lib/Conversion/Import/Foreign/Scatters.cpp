@@ -476,7 +476,10 @@ static LogicalResult lowerScatter(Operation *op, Lowering &lowering) {
     return refuseNumbers(op);
   ScatterBuilder builder(op, lowering, *places, type, update.getShape(),
                          windowDims, placeDims, operands, updates);
-  auto results = builder.build(getFlag(op, "unique_indices"));
+  FailureOr<bool> isUnique = readFlag(op, "unique_indices");
+  if (failed(isUnique))
+    return failure();
+  auto results = builder.build(*isUnique);
   return failed(results) ? failure() : lowering.set(op, *results);
 }
 

@@ -334,7 +334,7 @@ static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
   if (op->getNumOperands() == 0)
-    return op->emitOpError("expected operands");
+    return op->emitOpError("has no operands, expected at least 1");
   for (Value operand : op->getOperands())
     if (getForeignType(operand).getShape() !=
         getForeignType(op->getOperand(0)).getShape())

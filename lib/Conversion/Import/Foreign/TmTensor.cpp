@@ -58,7 +58,7 @@ static LogicalResult lowerTmScan(Operation *op, Lowering &lowering) {
   if (failed(readOperands(op, lowering, 2, ins, outs)))
     return failure();
   if (ins.size() != 1)
-    return op->emitOpError("expected one input");
+    return op->emitOpError("has ") << ins.size() << " inputs, expected 1";
   Value value = ins[0];
   auto type = cast<RankedTensorType>(value.getType());
   FailureOr<int64_t> dim = readDimension(op, type);
@@ -72,7 +72,10 @@ static LogicalResult lowerTmScan(Operation *op, Lowering &lowering) {
            << type << " and " << type.clone(without);
   if (type.getNumElements() == 0)
     return lowering.set(op, {value, outs[1]});
-  if (!getFlag(op, "inclusive")) {
+  FailureOr<bool> isInclusive = readFlag(op, "inclusive");
+  if (failed(isInclusive))
+    return failure();
+  if (!*isInclusive) {
     SmallVector<int64_t> begin(type.getRank(), 0), strides(type.getRank(), 1),
         first(type.getShape()), rest(type.getShape());
     first[*dim] = 1;
@@ -219,7 +222,9 @@ static LogicalResult lowerTmSort(Operation *op, Lowering &lowering) {
   if (failed(readOperands(op, lowering, op->getNumResults(), ins, outs)))
     return failure();
   if (outs.empty() || !ins.empty())
-    return op->emitOpError("expected outputs only");
+    return op->emitOpError("has ")
+           << ins.size() << " inputs and " << outs.size()
+           << " outputs, expected none and at least 1";
   auto type = cast<RankedTensorType>(outs[0].getType());
   if (failed(checkShapes(op, outs, type.getShape())))
     return failure();

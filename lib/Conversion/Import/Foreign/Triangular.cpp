@@ -132,7 +132,8 @@ static LogicalResult lowerFactor(Operation *op, Lowering &lowering,
 }
 
 static LogicalResult lowerCholesky(Operation *op, Lowering &lowering) {
-  return lowerFactor(op, lowering, getFlag(op, "lower"));
+  FailureOr<bool> isLower = readFlag(op, "lower");
+  return failed(isLower) ? failure() : lowerFactor(op, lowering, *isLower);
 }
 
 static LogicalResult lowerCholeskyCall(Operation *op, Lowering &lowering) {
@@ -189,9 +190,14 @@ static LogicalResult lowerTriangularSolve(Operation *op, Lowering &lowering) {
   if (form != "TRANSPOSE" && form != "ADJOINT" && form != "NO_TRANSPOSE")
     return op->emitOpError("has 'transpose_a' ")
            << form << ", expected NO_TRANSPOSE, TRANSPOSE or ADJOINT";
-  return lowerSystem(op, lowering,
-                     {getFlag(op, "left_side"), getFlag(op, "lower"),
-                      form != "NO_TRANSPOSE", getFlag(op, "unit_diagonal")});
+  FailureOr<bool> isLeft = readFlag(op, "left_side"),
+                  isLower = readFlag(op, "lower"),
+                  hasUnitDiagonal = readFlag(op, "unit_diagonal");
+  if (failed(isLeft) || failed(isLower) || failed(hasUnitDiagonal))
+    return failure();
+  return lowerSystem(
+      op, lowering,
+      {*isLeft, *isLower, form != "NO_TRANSPOSE", *hasUnitDiagonal});
 }
 
 static LogicalResult lowerTriangularCall(Operation *op, Lowering &lowering) {

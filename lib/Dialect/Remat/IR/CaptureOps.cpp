@@ -31,7 +31,8 @@ LogicalResult CheckpointOp::verifyRegions() {
 
 LogicalResult ScopeOp::verify() {
   if (getForbid() && (getCodec() || getOffload()))
-    return emitOpError("forbids what it asks for");
+    return emitOpError("has 'forbid' and a ")
+           << (getCodec() ? "'codec'" : "'offload'") << ", expected one";
   if (getCodec() && getOffload())
     return emitOpError("has both a 'codec' and 'offload', expected one");
   return verifyCodec(*this, getCodecAttr());

@@ -11,6 +11,7 @@
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Planning/LowerBound.h"
 #include "remat/Planning/Releases.h"
+#include "remat/Planning/SharedLimit.h"
 #include "remat/Utils/Locations.h"
 #include "remat/Utils/Parallel.h"
 
@@ -114,8 +115,7 @@ void GraphPlanner::setTimeLimit(std::optional<double> seconds) {
   options.solver.timeLimitSeconds = seconds;
   deadline.reset();
   if (seconds)
-    deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                  std::chrono::duration<double>(*seconds));
+    deadline = planning::deadlineAfter(*seconds);
 }
 
 double GraphPlanner::getSeconds() const {

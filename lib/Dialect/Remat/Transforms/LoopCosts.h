@@ -8,7 +8,8 @@
 #define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPCOSTS_H
 
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
-#include "remat/Planning/Loops.h"
+#include "remat/Planning/HostSlots.h"
+#include "remat/Schedules/Revolve.h"
 
 namespace remat {
 

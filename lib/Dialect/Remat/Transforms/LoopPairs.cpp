@@ -16,7 +16,8 @@
 #include "LoopCosts.h"
 #include "PairParts.h"
 #include "remat/Dialect/Remat/IR/Absorptions.h"
-#include "remat/Planning/Loops.h"
+#include "remat/Planning/HostSlots.h"
+#include "remat/Schedules/Revolve.h"
 #include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -488,9 +489,8 @@ llvm::Error PairRewriter::run(std::optional<int64_t> slots,
   if (host)
     cost = host->time;
   else if (slots)
-    cost = addCounts(cost,
-                     multiplyCounts(getIterationCost(advance),
-                                    planning::fewestAdvances(count, *slots)));
+    cost = addCounts(cost, multiplyCounts(getIterationCost(advance),
+                                          fewestAdvances(count, *slots)));
   pair.reverse.setCost(cost);
   pair.reverse.setWorkspace(getWorkspaceBytes(loop));
   pair.reverse.setHostWorkspace(getHostWorkspaceBytes(loop));

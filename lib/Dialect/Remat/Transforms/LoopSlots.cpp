@@ -14,8 +14,9 @@
 #include "GraphPlanning.h"
 #include "LoopCosts.h"
 #include "SpreadStacks.h"
-#include "remat/Planning/Loops.h"
+#include "remat/Planning/HostSlots.h"
 #include "remat/Planning/Problem.h"
+#include "remat/Schedules/Revolve.h"
 #include "remat/Utils/Saturating.h"
 #include "remat/Utils/TypeNames.h"
 
@@ -29,8 +30,7 @@ using namespace remat;
 static int64_t getFewestSlots(int64_t count) {
   constexpr int64_t mostRuns = 8;
   int64_t slots = 1;
-  while (planning::fewestAdvances(count, slots) >
-         multiplyCounts(count, mostRuns))
+  while (fewestAdvances(count, slots) > multiplyCounts(count, mostRuns))
     ++slots;
   return slots;
 }
