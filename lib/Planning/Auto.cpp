@@ -232,7 +232,8 @@ void Portfolio::offerOrder(const Problem &fixed, double share,
 
 /// Where the order is free, the plans of portfolios that keep the given one and
 /// one with a lower peak, for the same effort each: so a free order is never
-/// worse than either. Of a time limit, they get a part.
+/// worse than either, but for lossy packed forms, which it does not have. Of a
+/// time limit, they get a part.
 void Portfolio::offerFixedOrders() {
   if (!problem.freeOrder)
     return;
@@ -488,10 +489,10 @@ static Expected<Solution> withLowOrder(const Graph &graph,
 
 Expected<Solution> planAuto(const Problem &problem,
                             const SolverOptions &options) {
-  // Nothing is recomputed when everything fits.
+  // Nothing is recomputed when everything fits, but for what waits for a link.
   Expected<Solution> saveAll = planSaveAll(problem, options);
   Graph graph(problem);
-  if (saveAll && (saveAll->optimal() || !isSmall(graph)))
+  if (saveAll && saveAll->optimal())
     return withLowOrder(graph, options, std::move(*saveAll));
   consumeError(saveAll.takeError());
   // What the clock ends depends on the machine anyway; what counted work ends

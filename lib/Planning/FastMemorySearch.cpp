@@ -13,6 +13,7 @@
 
 #include "FastMemoryState.h"
 #include "Solution.h"
+#include "remat/Planning/SharedLimit.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -41,6 +42,8 @@ struct SearchTuning {
   static constexpr double nearlyBest = 0.9;
   /// Shares of a latency that are none.
   static constexpr double rounding = 1e-12;
+  /// The share of a time limit that searches by stricter rules get.
+  static constexpr double share = 0.5;
   /// Steps of work of a move, besides what is said of its groups.
   static constexpr uint64_t stepsPerMove = 100;
 };
@@ -449,8 +452,50 @@ private:
 };
 } // namespace
 
+/// The rules with the most tiles whose schedules all stand by `rules` as well,
+/// and take no longer.
+static std::optional<Rules> getStricter(Rules rules) {
+  switch (rules.tiles) {
+  case TileRule::Native:
+    return std::nullopt;
+  case TileRule::AnyDepth:
+    rules.tiles = TileRule::Native;
+    return rules;
+  case TileRule::Passes:
+    rules.tiles = TileRule::AnyDepth;
+    return rules;
+  case TileRule::OnePass:
+    rules.tiles = TileRule::Passes;
+    return rules;
+  }
+  llvm_unreachable("all rules are covered");
+}
+
 Expected<Found> fastmemory::findSchedule(const Problem &problem,
                                          const Rules &rules,
                                          const SolverOptions &options) {
-  return Search(problem, rules, options).run();
+  std::optional<Rules> stricter = getStricter(rules);
+  if (!stricter)
+    return Search(problem, rules, options).run();
+  // A search among more tiles may end with a slower schedule.
+  Stopwatch watch;
+  SharedLimit limit(options);
+  Expected<Found> few = findSchedule(problem, *stricter,
+                                     limit.give(options, SearchTuning::share));
+  double begin = watch.seconds();
+  Expected<Found> all = Search(problem, rules, limit.give(options)).run();
+  if (!few || !all) {
+    consumeError(few.takeError());
+    return all;
+  }
+  if (Error error = evaluate(problem, rules, few->schedule))
+    return std::move(error);
+  all->secondsToBest += begin;
+  all->isCutShort |= few->isCutShort;
+  if (few->schedule.getLatency() < all->schedule.getLatency()) {
+    all->schedule = std::move(few->schedule);
+    all->secondsToBest = few->secondsToBest;
+  }
+  all->seconds = watch.seconds();
+  return all;
 }

@@ -189,10 +189,11 @@ struct Found {
 /// Searches for a schedule: a group for each operation, then the merge that
 /// gains most, then simulated annealing that merges and splits groups, and
 /// moves operations and repeats them in others. Retained results and
-/// granularities are chosen for each group. It ends when the effort or the time
-/// limit is over, at the gap that is asked for, or when it is interrupted; more
-/// effort is never worse. The threads of the options are not used. Fails if an
-/// operation alone does not fit into fast memory.
+/// granularities are chosen for each group. It is done by stricter rules
+/// before, if there are any, so that more tiles are never worse. It ends when
+/// the effort or the time limit is over, at the gap that is asked for, or when
+/// it is interrupted; more effort is never worse. The threads of the options
+/// are not used. Fails if an operation alone does not fit into fast memory.
 llvm::Expected<Found> findSchedule(const Problem &problem, const Rules &rules,
                                    const SolverOptions &options = {});
 

@@ -268,8 +268,8 @@ class Part(torch.nn.Module):
 
 
 def leave_to_pytorch(graph_module, error, compile_graph):
-    """A function that does what the graph does, with the operation that `error` is about in PyTorch, and all others like
-    it if there is no rule for them. Raises the error if it is about none of them."""
+    """A function that does what the graph does, with the operation that `error` is about in PyTorch, and all others
+    like it if there is no rule for them. Raises the error if it is about none of them."""
     node = _refused(graph_module, error)
     if node is None:
         raise error
