@@ -259,10 +259,20 @@ static BlockArgument findScaledArgument(linalg::GenericOp op) {
   return argument && argument.hasOneUse() ? argument : BlockArgument();
 }
 
-/// Hoists one operation that scales the rows of a factor by what does not
-/// depend on the index that is added up; null if there is none.
-static linalg::ContractOp hoistRows(RewriterBase &rewriter,
-                                    linalg::ContractOp op, unsigned number) {
+namespace {
+/// An operation that scales the rows of a factor by what does not depend on the
+/// index that is added up.
+struct ScaledRows {
+  linalg::GenericOp scale;
+  /// The number of its input that is scaled.
+  unsigned main;
+  /// Which of its dimensions the factor has as one; empty if all as they are.
+  SmallVector<ReassociationIndices> groups;
+};
+} // namespace
+
+static std::optional<ScaledRows> findScaledRows(linalg::ContractOp op,
+                                                unsigned number) {
   Value value = op.getInputs()[number];
   SmallVector<tensor::CollapseShapeOp> views;
   while (auto view = value.getDefiningOp<tensor::CollapseShapeOp>()) {
@@ -271,19 +281,19 @@ static linalg::ContractOp hoistRows(RewriterBase &rewriter,
   }
   linalg::GenericOp scale = getElementwise(value.getDefiningOp());
   if (!scale || views.size() > 1)
-    return {};
+    return std::nullopt;
   BlockArgument argument = findScaledArgument(scale);
   if (!argument || argument.getArgNumber() >= scale.getNumDpsInputs())
-    return {};
+    return std::nullopt;
   unsigned main = argument.getArgNumber();
   SmallVector<AffineMap> maps = scale.getIndexingMapsArray();
   if (!maps[main].isIdentity() || !isF32(scale.getDpsInputs()[main]))
-    return {};
+    return std::nullopt;
   AffineMap factorMap = op.getIndexingMapsArray()[number],
             resultMap = op.getIndexingMapsArray()[2];
   if (!factorMap.isProjectedPermutation() ||
       !resultMap.isProjectedPermutation())
-    return {};
+    return std::nullopt;
   // The last dimension of the factor is added up, and the others are those of
   // the result in the same order.
   unsigned rank = factorMap.getNumResults();
@@ -291,40 +301,52 @@ static linalg::ContractOp hoistRows(RewriterBase &rewriter,
   for (unsigned dim = 0; dim < rank; ++dim)
     if (!resultMap.getResultPosition(factorMap.getResult(dim))) {
       if (summed != rank)
-        return {};
+        return std::nullopt;
       summed = dim;
     }
   if (summed != rank - 1 || resultMap.getNumResults() != rank)
-    return {};
+    return std::nullopt;
   for (unsigned dim = 0; dim + 1 < rank; ++dim)
     if (factorMap.getResult(dim) != resultMap.getResult(dim))
-      return {};
+      return std::nullopt;
   SmallVector<ReassociationIndices> groups;
   if (!views.empty()) {
     groups = views.front().getReassociationIndices();
     if (groups.back().size() != 1)
-      return {};
+      return std::nullopt;
   }
-  unsigned innerRank = maps[main].getNumDims(), last = innerRank - 1;
+  unsigned last = maps[main].getNumDims() - 1;
   // The others do not depend on it.
   for (auto [place, map] : llvm::enumerate(maps)) {
     if (place == main || place + 1 == maps.size())
       continue;
     if (map.isFunctionOfDim(last) && !isZeroTensor(scale.getDpsInputs()[place]))
-      return {};
+      return std::nullopt;
   }
   if (llvm::any_of(*scale.getBody(), [](Operation &inner) {
         return isa<linalg::IndexOp>(inner);
       }))
-    return {};
+    return std::nullopt;
+  return ScaledRows{scale, main, std::move(groups)};
+}
+
+/// Scales the result of the contraction in the place of its factor.
+static linalg::ContractOp hoistRows(RewriterBase &rewriter,
+                                    linalg::ContractOp op, unsigned number,
+                                    const ScaledRows &rows) {
+  linalg::GenericOp scale = rows.scale;
+  unsigned main = rows.main;
+  ArrayRef<ReassociationIndices> groups = rows.groups;
+  SmallVector<AffineMap> maps = scale.getIndexingMapsArray();
+  unsigned innerRank = maps[main].getNumDims(), last = innerRank - 1;
   // The contraction reads what is before.
   rewriter.setInsertionPoint(op);
   Value before = scale.getDpsInputs()[main];
-  if (!views.empty())
+  if (!groups.empty())
     before = tensor::CollapseShapeOp::create(rewriter, op.getLoc(),
                                              op.getInputs()[number].getType(),
                                              before, groups);
-  if (Operation *view = before.getDefiningOp(); view && !views.empty())
+  if (Operation *view = before.getDefiningOp(); view && !groups.empty())
     copyBackward(op, view);
   auto copy = cast<linalg::ContractOp>(rewriter.clone(*op));
   copy.getInputsMutable()[number].assign(before);
@@ -336,7 +358,7 @@ static linalg::ContractOp hoistRows(RewriterBase &rewriter,
   shape.back() = resultType.getShape().back();
   auto innerType = resultType.clone(shape);
   SmallVector<Operation *> made;
-  if (!views.empty()) {
+  if (!groups.empty()) {
     result = tensor::ExpandShapeOp::create(rewriter, op.getLoc(), innerType,
                                            result, groups);
     made.push_back(result.getDefiningOp());
@@ -364,7 +386,7 @@ static linalg::ContractOp hoistRows(RewriterBase &rewriter,
                              scaled.getRegion().begin());
   made.push_back(scaled);
   result = scaled->getResult(0);
-  if (!views.empty()) {
+  if (!groups.empty()) {
     result = tensor::CollapseShapeOp::create(rewriter, op.getLoc(), resultType,
                                              result, groups);
     made.push_back(result.getDefiningOp());
@@ -388,10 +410,10 @@ linalg::ContractOp remat::hoistFactorScales(RewriterBase &rewriter,
     while (isF32(op.getInputs()[number]) &&
            cast<ShapedType>(op.getInputs()[number].getType()).getNumElements() >
                cast<ShapedType>(op->getResult(0).getType()).getNumElements()) {
-      linalg::ContractOp hoisted = hoistRows(rewriter, op, number);
-      if (!hoisted)
+      std::optional<ScaledRows> rows = findScaledRows(op, number);
+      if (!rows)
         break;
-      op = hoisted;
+      op = hoistRows(rewriter, op, number, *rows);
     }
   return hoistConstants(rewriter, op);
 }
