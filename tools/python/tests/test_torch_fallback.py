@@ -209,12 +209,12 @@ class FallbackTest(unittest.TestCase):
     def test_numbers_that_change(self):
         def function(x, scale):
             y = (x * scale).sin()
-            return (y * odd(y)).cos() * scale
+            return (y * odd(y)).cos() * scale, 1 / (y.abs().sum() * scale)
         torch._dynamo.reset()
         compiled, x = torch.compile(function, backend=rt.backend), torch.randn(8, 8)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for scale in (2.5, 3.25, 4.5):
+            for scale in (2.5, 3.25, 0.0, -0.0):
                 torch.testing.assert_close(compiled(x, scale), function(x, scale))
 
     def test_threads(self):

@@ -196,9 +196,9 @@ def _without_checkpoints(graph_module):
 
 
 def _key(values):
-    """What a step is compiled for."""
+    """What a step is compiled for. Numbers that are equal may differ by their type or their sign."""
     return torch.is_grad_enabled(), tuple(
-        (v.shape, v.stride(), v.dtype, v.device, v.requires_grad) if isinstance(v, torch.Tensor) else v
+        (v.shape, v.stride(), v.dtype, v.device, v.requires_grad) if isinstance(v, torch.Tensor) else (type(v), repr(v))
         for v in values)
 
 
