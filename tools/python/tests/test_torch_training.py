@@ -209,7 +209,9 @@ class OrderTest(unittest.TestCase):
 
     def test_results(self):
         self.check(lambda x, y: ((x @ y).t().exp(), (x @ y).tanh().contiguous().t()), (3, 4), (4, 5))
-        self.check(lambda x: (x.sin().contiguous(memory_format=torch.channels_last),), (2, 3, 4, 5))
+        for shape in ((2, 3, 4, 5), (1, 3, 4, 5), (2, 3, 1, 5), (1, 3, 1, 5), (2, 1, 4, 5)):
+            self.check(lambda x: (x.sin().contiguous(memory_format=torch.channels_last),), shape)
+        self.check(lambda x: (x.sin().contiguous(memory_format=torch.channels_last_3d),), (1, 3, 4, 5, 2))
         self.check(lambda x: (x.exp(), x.exp()[:, None].expand(3, 2, 4).sum(1).t().exp()), (3, 4))
 
     def test_attention(self):

@@ -6,6 +6,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import torch
 
+FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
+
 
 def dense_order(tensor):
     """The dimensions of a tensor from the slowest to the fastest one, if its elements are dense, but not row by row.
@@ -76,7 +78,9 @@ def _storage(tensor):
 
 def keep_strides(graph_module):
     """Gives the outputs of a graph of Dynamo, which has not been decomposed yet, the order that they have there: each
-    is a view of a copy with this order. Outputs that share memory stay as they are."""
+    is a copy in a format of PyTorch or, if it has none, a view of a copy with this order. Of a view, PyTorch changes
+    the strides of dimensions with one element, and with them what it takes for the format. Outputs that share memory
+    stay as they are."""
     graph = graph_module.graph
     value = lambda node: node.meta.get("example_value") if isinstance(node, torch.fx.Node) else None
     is_known = lambda t: isinstance(t, torch.Tensor) and t.layout == torch.strided and not t.is_nested
@@ -92,7 +96,11 @@ def keep_strides(graph_module):
         order = dense_order(value(node))
         if order is None:
             continue
+        memory_format = FORMATS.get(value(node).dim())
         with graph.inserting_before(output):
+            if memory_format and value(node).is_contiguous(memory_format=memory_format):
+                changed[node] = graph.call_method("clone", (node,), {"memory_format": memory_format})
+                continue
             copy = graph.call_method("permute", (node, order))
             copy = graph.call_method("clone", (copy,), {"memory_format": torch.contiguous_format})
             changed[node] = graph.call_method("permute", (copy, inverse(order)))
