@@ -82,12 +82,10 @@ def _picks(node):
         node.meta.get("example_value"), (torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
-def _left_out(nodes, node):
-    """The first and the last of `nodes` that are left to PyTorch with `node`: with it, the whole regions that it is in,
-    and what picks its results."""
-    open_before = list(itertools.accumulate(map(_opened, nodes), initial=0))
-    position = nodes.index(node)
-    first = max((i for i in range(position + 1) if open_before[i] == 0), default=0)
+def _left_out(nodes, open_before, position):
+    """The first and the last of `nodes` that are left to PyTorch with the one at `position`: with it, the whole regions
+    that it is in, and what picks its results. `open_before` says how many regions are open before each node."""
+    first = next((i for i in range(position, -1, -1) if open_before[i] == 0), 0)
     last = next((i for i in range(position, len(nodes)) if open_before[i + 1] == 0), len(nodes) - 1)
     while last + 1 < len(nodes) and _picks(nodes[last + 1]):
         last += 1
@@ -106,10 +104,11 @@ def _cut(graph_module, left):
         if node not in left and is_left(node, graph_module):
             _open(graph_module, node, left)
     nodes = list(graph.nodes)
+    open_before = list(itertools.accumulate(map(_opened, nodes), initial=0))
     places, place, end = {}, 0, -1
     for i, node in enumerate(nodes):
         if i > end and node.op in CALLS and is_left(node, graph_module):
-            first, end = _left_out(nodes, node)
+            first, end = _left_out(nodes, open_before, i)
             places.update(dict.fromkeys(nodes[first:i], place | 1))
             place |= 1
         elif i > end:
@@ -222,13 +221,8 @@ class Part(torch.nn.Module):
     def forward(self, *values):
         known = [v.item() if i in self.numbers and isinstance(v, torch.Tensor) else v for i, v in enumerate(values)]
         key = _key(known)
-        if key not in self.steps:
-            # PyTorch traces one graph at a time.
-            with compile_lock:
-                if key not in self.steps:
-                    self.steps[key] = self._compile(known)
+        step = self.steps[key] if key in self.steps else self._new_step(key, known)
         tensors = [v for v in known if isinstance(v, torch.Tensor)]
-        step = self.steps[key]
         results = self.in_pytorch(*values) if step is None else step(*tensors)
         return results[0] if self.gives_one else results
 
@@ -236,13 +230,20 @@ class Part(torch.nn.Module):
     def in_pytorch(self):
         return _without_checkpoints(self.graph_module)
 
-    def _compile(self, values):
+    def _new_step(self, key, values):
         """The step for these values, None if PyTorch is to run them."""
-        if sum(step is not None for step in self.steps.values()) >= torch._dynamo.config.recompile_limit:
-            warnings.warn("a part of a graph was compiled for %d shapes or numbers, the most that "
-                          "torch._dynamo.config.recompile_limit allows; others run in PyTorch, outside of any plan"
-                          % torch._dynamo.config.recompile_limit)
-            return None
+        with compile_lock:  # PyTorch traces one graph at a time.
+            if key not in self.steps:
+                limit = torch._dynamo.config.recompile_limit
+                if len(self.steps) >= limit:
+                    warnings.warn("a part of a graph was compiled for %d shapes or numbers, the most that "
+                                  "torch._dynamo.config.recompile_limit allows; others run in PyTorch, outside of any "
+                                  "plan" % limit)
+                    return None
+                self.steps[key] = self._compile(values)
+            return self.steps[key]
+
+    def _compile(self, values):
         try:
             return self.compile_graph(self._graph_of(values), [v for v in values if isinstance(v, torch.Tensor)])
         except Error:
