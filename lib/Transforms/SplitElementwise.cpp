@@ -181,9 +181,17 @@ static SmallVector<tensor::ExtractSliceOp> findSlices(linalg::GenericOp op) {
   return slices;
 }
 
+/// Whether `op` reads more than one tensor of its size. Its parts would have a
+/// slice of each: more to copy, or to keep until they are read.
+static bool readsSeveral(linalg::GenericOp op) {
+  return llvm::count_if(op.getDpsInputs(), [&](Value input) {
+           return !isSmall(input, getNumPoints(op));
+         }) > 1;
+}
+
 /// Makes the slices of what `op` makes of slices of what it reads.
 static bool splitAtSlices(linalg::GenericOp op, TargetAttr target) {
-  if (!canSplit(op) || mayBeEpilogue(op, target))
+  if (!canSplit(op) || mayBeEpilogue(op, target) || readsSeveral(op))
     return false;
   SmallVector<tensor::ExtractSliceOp> slices = findSlices(op);
   if (slices.empty())

@@ -135,6 +135,31 @@ func.func @whole(%x: tensor<128x128xf32>) -> (tensor<96x128xf32>, tensor<96x128x
 
 // -----
 
+// What reads several tensors of its size stays whole: a part would have a slice of each, as in the gradient of a batch
+// norm behind a concatenation.
+#id = affine_map<(n, d) -> (n, d)>
+#row = affine_map<(n, d) -> (d)>
+// CHECK-LABEL: func @several(
+// CHECK: %[[ALL:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<128x128xf32>)
+// CHECK: tensor.extract_slice %[[ALL]][0, 0] [128, 64]
+// CHECK: tensor.extract_slice %[[ALL]][0, 64] [128, 64]
+// CHECK-NOT: linalg.generic
+func.func @several(%x: tensor<128x128xf32>, %y: tensor<128x128xf32>, %s: tensor<128xf32>) -> (tensor<128x64xf32>, tensor<128x64xf32>) {
+  %e = tensor.empty() : tensor<128x128xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y, %s : tensor<128x128xf32>, tensor<128x128xf32>, tensor<128xf32>) outs(%e : tensor<128x128xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %p = arith.mulf %b, %c : f32
+    %r = arith.subf %a, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<128x128xf32>
+  %l = tensor.extract_slice %0[0, 0] [128, 64] [1, 1] : tensor<128x128xf32> to tensor<128x64xf32>
+  %h = tensor.extract_slice %0[0, 64] [128, 64] [1, 1] : tensor<128x128xf32> to tensor<128x64xf32>
+  return %l, %h : tensor<128x64xf32>, tensor<128x64xf32>
+}
+
+// -----
+
 // A library may add the bias of narrow products: it is not split, a transpose is.
 #id = affine_map<(n, d) -> (n, d)>
 #t = affine_map<(n, d) -> (d, n)>

@@ -68,13 +68,12 @@ json::Value plan::toJson(const Outcome &outcome) {
                       {"base_cost", problem.baseCost()},
                       {"seconds", outcome.seconds},
                       {"cut_short", outcome.cutShort}};
-  // Unknown if the search was cut short before it found either.
+  // Unknown between what is known to do and what is proven not to.
   if (outcome.solution)
     object["feasible"] = true;
-  else if (outcome.certificate && problem.deviceBudget)
-    object["feasible"] =
-        outcome.certificate->arenaBytes.value_or(
-            outcome.certificate->smallestFeasible) <= *problem.deviceBudget;
+  else if (outcome.certificate && problem.deviceBudget &&
+           outcome.certificate->lowerBound > *problem.deviceBudget)
+    object["feasible"] = false;
   if (outcome.solution) {
     addSolution(object, *outcome.solution);
     object["first_plan_seconds"] = outcome.firstPlanSeconds;

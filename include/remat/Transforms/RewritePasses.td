@@ -106,7 +106,9 @@ def SplitElementwisePass : Pass<"remat-split-elementwise", "::mlir::func::FuncOp
     common elements, each becomes an operation of its own, which reads slices of
     what the whole was made of: the bias and the transpose of a projection, of
     which queries, keys and values are parts. A sum or an activation that the
-    target's library may do with its product (`epilogues`, `biases`) stays whole.
+    target's library may do with its product (`epilogues`, `biases`) stays whole,
+    and so does what reads several tensors of its size: each part would have a
+    slice of each.
 
     Where a `linalg.generic` transposes a concatenation that nothing else reads,
     each part is transposed, and the results are concatenated: the gradient of
