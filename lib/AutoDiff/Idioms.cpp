@@ -99,6 +99,19 @@ static IdiomTerms findIdiom(Operation *op, DerivativeContext &context) {
   return {};
 }
 
+/// Reports that `op` has no rule, or that the context has none at all: those of
+/// upstream's operations are extensions.
+static LogicalResult reportNoRule(Operation *op) {
+  InFlightDiagnostic error = op->emitOpError("has no derivative rule");
+  auto sum = RegisteredOperationName::lookup(arith::AddFOp::getOperationName(),
+                                             op->getContext());
+  if (sum && !sum->hasInterface<DifferentiableOpInterface>())
+    error.attachNote() << "rules of upstream's operations are not registered; "
+                          "call remat::registerRematExtensions, or give "
+                          "mlir-opt --load-dialect-plugin=RematPlugin.so, too";
+  return error;
+}
+
 LogicalResult remat::emitDerivative(Operation *op, ReverseContext &context) {
   if (IdiomTerms terms = findIdiom(op, context); !terms.empty()) {
     Value cotangent = context.cotangent(op->getResult(0));
@@ -110,7 +123,7 @@ LogicalResult remat::emitDerivative(Operation *op, ReverseContext &context) {
   }
   if (auto rule = dyn_cast<DifferentiableOpInterface>(op))
     return rule.emitVJP(context);
-  return op->emitOpError("has no derivative rule");
+  return reportNoRule(op);
 }
 
 LogicalResult remat::emitDerivative(Operation *op, ForwardContext &context) {
@@ -125,5 +138,5 @@ LogicalResult remat::emitDerivative(Operation *op, ForwardContext &context) {
   }
   if (auto rule = dyn_cast<DifferentiableOpInterface>(op))
     return rule.emitJVP(context);
-  return op->emitOpError("has no derivative rule");
+  return reportNoRule(op);
 }
