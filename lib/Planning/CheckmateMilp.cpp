@@ -77,6 +77,66 @@ static bool restrictToModel(Problem &problem) {
   return hasOthers;
 }
 
+/// What may be spent on bounds before the program is solved.
+static LowerBoundOptions limitBounds(const SolverOptions &options,
+                                     double timeLimit, const Stopwatch &watch,
+                                     const Solution *known) {
+  LowerBoundOptions limits;
+  limits.effort =
+      std::min(ProgramTuning::mostBound, timeLimit / ProgramTuning::boundParts);
+  if (options.timeLimitSeconds)
+    limits.timeLimitSeconds =
+        std::max(timeLimit - watch.seconds(), 0.0) / ProgramTuning::boundParts;
+  limits.interrupt = options.interrupt;
+  limits.deadline = options.deadline;
+  if (known)
+    limits.knownTime = known->time - int64_t(options.gap * double(known->time));
+  return limits;
+}
+
+/// What may be spent on the program, which needs to go no lower than `bound`.
+static ProgramLimits limitProgram(const SolverOptions &options,
+                                  double timeLimit, const Stopwatch &watch,
+                                  const CheckmateModel &model, int64_t bound) {
+  ProgramLimits limits;
+  limits.seconds = std::max(timeLimit - watch.seconds(), 0.0);
+  limits.gap = options.gap;
+  if (!options.timeLimitSeconds) {
+    // The clock is only the last resort: a busy machine must not change the
+    // plan.
+    limits.seconds = ProgramTuning::clockFactor * timeLimit;
+    limits.iterations =
+        iterationsFor(timeLimit, model.getProgram().numVariables());
+  }
+  limits.seconds = std::min(limits.seconds, options.getSecondsLeft());
+  limits.interrupt = options.interrupt;
+  limits.target = double(bound / model.unitCost()) + 0.5;
+  return limits;
+}
+
+/// Says what is proven of `solution`: by the program, if it has all plans of
+/// the problem, and by `general`, which is about all plans.
+static void addProof(const ProgramResult &result, const CheckmateModel &model,
+                     const LowerBound &general, bool hasOthers,
+                     Solution &solution) {
+  int64_t bound = general.time;
+  solution.proof = general.method;
+  if (hasOthers) {
+    // Of those, the program proves nothing.
+  } else if (result.status == ProgramResult::Status::Infeasible) {
+    // No plan of the class costs as little as the start, which is not one.
+    bound = solution.cost;
+  } else if (std::isfinite(result.bound)) {
+    // All costs are multiples of the unit; what is lost to rounding is given
+    // back.
+    double units = std::ceil(result.bound * (1 - 1e-9) - 1e-6);
+    bound = std::max(bound, int64_t(units) * model.unitCost());
+  }
+  if (bound > general.time)
+    solution.proof = "integer program: no op runs twice between two first runs";
+  solution.lowerBound = std::clamp(bound, solution.lowerBound, solution.cost);
+}
+
 Expected<Solution> planMilp(const Problem &original,
                             const SolverOptions &options) {
   Stopwatch watch;
@@ -86,6 +146,10 @@ Expected<Solution> planMilp(const Problem &original,
   if (Error error = checkModelSize(graph, "milp"))
     return std::move(error);
   bool hasOthers = restrictToModel(problem);
+  auto refuse = [&] {
+    return make_error<InfeasibleBudgetError>(original.deviceBudget.value_or(0),
+                                             0, std::string());
+  };
 
   double timeLimit = options.timeLimitSeconds.value_or(options.effort);
   Expected<Solution> known = knownPlan(problem, options, timeLimit);
@@ -96,25 +160,15 @@ Expected<Solution> planMilp(const Problem &original,
 
   // A bound for all plans may prove the start optimal; and it tells which ops
   // no better plan runs again.
-  LowerBoundOptions boundOptions;
-  boundOptions.effort =
-      std::min(ProgramTuning::mostBound, timeLimit / ProgramTuning::boundParts);
-  if (options.timeLimitSeconds)
-    boundOptions.timeLimitSeconds =
-        std::max(timeLimit - watch.seconds(), 0.0) / ProgramTuning::boundParts;
-  boundOptions.interrupt = options.interrupt;
-  boundOptions.deadline = options.deadline;
-  if (known)
-    boundOptions.knownTime =
-        known->time - int64_t(options.gap * double(known->time));
-  LowerBound own = lowerBound(problem, boundOptions);
+  LowerBoundOptions boundLimits =
+      limitBounds(options, timeLimit, watch, known ? &*known : nullptr);
+  LowerBound own = lowerBound(problem, boundLimits);
   if (own.infeasible)
-    return make_error<InfeasibleBudgetError>(original.deviceBudget.value_or(0),
-                                             0, std::string());
+    return refuse();
   // What is said of the plan is about all plans, others than the program's,
   // too.
-  LowerBound general = hasOthers ? lowerBound(original, boundOptions) : own;
-  if (known && own.time >= *boundOptions.knownTime) {
+  LowerBound general = hasOthers ? lowerBound(original, boundLimits) : own;
+  if (known && own.time >= *boundLimits.knownTime) {
     Expected<Solution> solution =
         makeSolution(graph, known->plan, "milp", watch);
     if (solution) {
@@ -128,19 +182,8 @@ Expected<Solution> planMilp(const Problem &original,
   std::vector<double> start;
   if (known)
     start = model.encode(stagePlan(graph, known->plan));
-  ProgramLimits limits;
-  limits.seconds = std::max(timeLimit - watch.seconds(), 0.0);
-  limits.gap = options.gap;
-  if (!options.timeLimitSeconds) {
-    // The clock is only the last resort: a busy machine must not change the
-    // plan.
-    limits.seconds = ProgramTuning::clockFactor * timeLimit;
-    limits.iterations =
-        iterationsFor(timeLimit, model.getProgram().numVariables());
-  }
-  limits.seconds = std::min(limits.seconds, options.getSecondsLeft());
-  limits.interrupt = options.interrupt;
-  limits.target = double(own.time / model.unitCost()) + 0.5;
+  ProgramLimits limits =
+      limitProgram(options, timeLimit, watch, model, own.time);
   // What cannot be solved is not worth presolving either.
   bool mayHelp =
       double(limits.iterations) >=
@@ -164,30 +207,11 @@ Expected<Solution> planMilp(const Problem &original,
       consumeError(solution.takeError());
   }
   if (!best)
-    return make_error<InfeasibleBudgetError>(original.deviceBudget.value_or(0),
-                                             0, std::string());
+    return refuse();
   Expected<Solution> solution =
       makeSolution(graph, std::move(*best), "milp", watch);
-  if (!solution)
-    return solution;
-  int64_t bound = general.time;
-  solution->proof = general.method;
-  if (hasOthers) {
-    // Of those, the program proves nothing.
-  } else if (result->status == ProgramResult::Status::Infeasible) {
-    // No plan of the class costs as little as the start, which is not one.
-    bound = solution->cost;
-  } else if (std::isfinite(result->bound)) {
-    // All costs are multiples of the unit; what is lost to rounding is given
-    // back.
-    double units = std::ceil(result->bound * (1 - 1e-9) - 1e-6);
-    bound = std::max(bound, int64_t(units) * model.unitCost());
-  }
-  if (bound > general.time)
-    solution->proof =
-        "integer program: no op runs twice between two first runs";
-  solution->lowerBound =
-      std::clamp(bound, solution->lowerBound, solution->cost);
+  if (solution)
+    addProof(*result, model, general, hasOthers, *solution);
   return solution;
 }
 

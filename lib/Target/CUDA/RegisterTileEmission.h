@@ -140,6 +140,10 @@ private:
   void updateMaximum(const TilePass &pass, llvm::ArrayRef<mlir::Value> before,
                      llvm::MutableArrayRef<mlir::Value> sums);
   void emitScores(unsigned number);
+  void defineElement(LoopNest &nest, unsigned number, const Element &e,
+                     BodyEmitter &body);
+  void storeElements(LoopNest &nest, unsigned number, const Access &access,
+                     llvm::ArrayRef<mlir::Value> elements);
   llvm::LogicalResult emitElements(unsigned number,
                                    llvm::MutableArrayRef<mlir::Value> sums);
   void emitProduct(unsigned number, llvm::MutableArrayRef<mlir::Value> sums);

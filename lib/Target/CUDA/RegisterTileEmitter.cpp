@@ -181,14 +181,86 @@ SmallVector<Accumulator> RegisterTileEmission::findSums(LoopNest &nest,
   return findAccumulators(nest);
 }
 
+/// The loop of a step whose place is the row of the tile.
+static int64_t findRowLoop(LoopNest &nest, const RowStep &step) {
+  return nest.findLoop(step.rows.back()) - nest.loops.data();
+}
+
+/// Says how `body` reads what a step has for the element `e`, and what it
+/// computes otherwise than written.
+void RegisterTileEmission::defineElement(LoopNest &nest, unsigned number,
+                                         const Element &e, BodyEmitter &body) {
+  unsigned column = plan.steps[number].columnLoop;
+  int64_t row = findRowLoop(nest, schedule.steps[number]);
+  for (auto [input, argument] : llvm::enumerate(
+           nest.body->getArguments().take_front(nest.inputs.size())))
+    body.defineArgument(argument, 0,
+                        [this, &nest, &e, number, input = input](OpBuilder &) {
+                          return emitInput(nest, number, input, e);
+                        });
+  for (const auto &[loopNumber, loop] : llvm::enumerate(nest.loops))
+    if (loop.dims.size() == 1)
+      body.defineIndex(
+          loop.dims[0], 0,
+          [this, &nest, &e, row, column, n = loopNumber](OpBuilder &) -> Value {
+            const Loop &mine = nest.loops[n];
+            if (mine.isOpen())
+              return mine.index;
+            if (int64_t(n) == row)
+              return add(mine.begin, getPlace(e, true));
+            return n == column ? add(columnBegin, getPlace(e, false))
+                               : index(0);
+          });
+  for (Comparison &comparison : comparisons[number])
+    body.defineOp(comparison.op, [this, &comparison, &e](OpBuilder &) {
+      return SmallVector<Value>{emitComparison(comparison, e)};
+    });
+  // A quotient by what a row has is a product with its reciprocal.
+  for (auto op : nest.body->getOps<arith::DivFOp>()) {
+    BlockArgument divisor = getDivisor(op, nest);
+    if (!divisor || !getLine(number, divisor.getArgNumber(),
+                             /*isInverse=*/true))
+      continue;
+    body.defineOp(op, [this, &nest, &e, &body, number, left = op.getLhs(),
+                       input = divisor.getArgNumber()](OpBuilder &) {
+      Value factor = emitInverse(nest, number, input, e);
+      Value product =
+          arith::MulFOp::create(builder, loc, body.lookup(left), factor);
+      return SmallVector<Value>{product};
+    });
+  }
+  for (auto op : nest.body->getOps<math::ExpOp>())
+    if (op.getType().isF32())
+      body.defineOp(op, [this, &body, power = op.getOperand()](OpBuilder &) {
+        return SmallVector<Value>{
+            emitExp(builder, loc, body.lookup(power), tiles.areRounded())};
+      });
+}
+
+/// Writes the elements of a result that other tasks read.
+void RegisterTileEmission::storeElements(LoopNest &nest, unsigned number,
+                                         const Access &access,
+                                         ArrayRef<Value> elements) {
+  int64_t row = findRowLoop(nest, schedule.steps[number]);
+  for (auto [place, value] : llvm::enumerate(elements)) {
+    OpBuilder::InsertionGuard guard(builder);
+    Element e = getElement(place);
+    for (Value exists : {emitIsSwept(e), emitIsOwned(e.h)})
+      if (exists)
+        openIf(builder, loc, exists);
+    launch.context.store(
+        builder, loc, value, access.root,
+        emitAddress(nest, access, plan.steps[number].columnLoop, row,
+                    add(nest.loops[row].begin, getPlace(e, true)),
+                    add(columnBegin, getPlace(e, false))));
+  }
+}
+
 /// Computes the elements of a tile, or adds them to what each row has in
 /// `sums`.
 LogicalResult RegisterTileEmission::emitElements(unsigned number,
                                                  MutableArrayRef<Value> sums) {
-  const RowStep &step = schedule.steps[number];
-  unsigned column = plan.steps[number].columnLoop;
   LoopNest nest = openStep(number);
-  int64_t row = nest.findLoop(step.rows.back()) - nest.loops.data();
   SmallVector<Accumulator> accumulators = findSums(nest, number);
   SmallVector<Fragment> made(nest.outputs.size());
   // Of each sum, what the tile adds to the two rows.
@@ -197,47 +269,7 @@ LogicalResult RegisterTileEmission::emitElements(unsigned number,
   for (unsigned place = 0; place < swept / 2; ++place) {
     Element e = getElement(place);
     BodyEmitter body(*nest.body, launch.context);
-    for (auto [input, argument] : llvm::enumerate(
-             nest.body->getArguments().take_front(nest.inputs.size())))
-      body.defineArgument(argument, 0, [&, input = input](OpBuilder &) {
-        return emitInput(nest, number, input, e);
-      });
-    for (const auto &[loopNumber, loop] : llvm::enumerate(nest.loops))
-      if (loop.dims.size() == 1)
-        body.defineIndex(
-            loop.dims[0], 0, [&, n = loopNumber](OpBuilder &) -> Value {
-              const Loop &mine = nest.loops[n];
-              if (mine.isOpen())
-                return mine.index;
-              if (int64_t(n) == row)
-                return add(mine.begin, getPlace(e, true));
-              return n == column ? add(columnBegin, getPlace(e, false))
-                                 : index(0);
-            });
-    for (Comparison &comparison : comparisons[number])
-      body.defineOp(comparison.op, [&](OpBuilder &) {
-        return SmallVector<Value>{emitComparison(comparison, e)};
-      });
-    // A quotient by what a row has is a product with its reciprocal.
-    for (auto op : nest.body->getOps<arith::DivFOp>()) {
-      BlockArgument divisor = getDivisor(op, nest);
-      if (!divisor ||
-          !getLine(number, divisor.getArgNumber(), /*isInverse=*/true))
-        continue;
-      body.defineOp(op, [&, left = op.getLhs(),
-                         input = divisor.getArgNumber()](OpBuilder &) {
-        Value factor = emitInverse(nest, number, input, e);
-        Value product =
-            arith::MulFOp::create(builder, loc, body.lookup(left), factor);
-        return SmallVector<Value>{product};
-      });
-    }
-    for (auto op : nest.body->getOps<math::ExpOp>())
-      if (op.getType().isF32())
-        body.defineOp(op, [&, power = op.getOperand()](OpBuilder &) {
-          return SmallVector<Value>{
-              emitExp(builder, loc, body.lookup(power), tiles.areRounded())};
-        });
+    defineElement(nest, number, e, body);
     requireResults(body, nest, accumulators);
     body.prepare(0);
     if (failed(body.emit(builder, 0)))
@@ -271,20 +303,8 @@ LogicalResult RegisterTileEmission::emitElements(unsigned number,
     return success();
   for (auto [output, access] : llvm::enumerate(nest.outputs)) {
     if (plan.steps[number].isResult && !wide.contains(access.root) &&
-        isa<BlockArgument>(access.root)) {
-      for (auto [place, value] : llvm::enumerate(made[output])) {
-        OpBuilder::InsertionGuard guard(builder);
-        Element e = getElement(place);
-        for (Value exists : {emitIsSwept(e), emitIsOwned(e.h)})
-          if (exists)
-            openIf(builder, loc, exists);
-        launch.context.store(
-            builder, loc, value, access.root,
-            emitAddress(nest, access, column, row,
-                        add(nest.loops[row].begin, getPlace(e, true)),
-                        add(columnBegin, getPlace(e, false))));
-      }
-    }
+        isa<BlockArgument>(access.root))
+      storeElements(nest, number, access, made[output]);
     fragments[access.root] = std::move(made[output]);
   }
   return success();

@@ -22,6 +22,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <array>
+
 using namespace mlir;
 using namespace remat;
 
@@ -113,6 +115,10 @@ private:
   llvm::Error shortenForward();
   void cloneNeeded(Block &from, Block &to, IRMapping &mapping);
   llvm::Expected<GraphOp> makeReverseBody();
+  /// Initial values, invariants and slices of the loop; states to begin at, and
+  /// invariants and slices to make more of them; the number of trips, if any.
+  using OperandGroups = std::array<SmallVector<Passed>, 7>;
+  OperandGroups collectOperands(bool makesStates);
 
   LoopPair pair;
   ModuleOp module;
@@ -389,6 +395,47 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
   return body;
 }
 
+/// The operands of the reverse loop, in groups as the operation has them, with
+/// what it reads to make stacks again and, with `makesStates`, states.
+PairRewriter::OperandGroups PairRewriter::collectOperands(bool makesStates) {
+  OperandGroups groups;
+  auto &[inits, invariants, slices, states, stateInvariants, stateSlices,
+         trips] = groups;
+  auto add = [](TaskOp from, ValueRange operands, SmallVector<Passed> &group) {
+    for (Value operand : operands)
+      group.push_back(getAllPassed(from, operand));
+  };
+  auto addForward = [&](OperandRange operands, ArrayRef<unsigned> numbers,
+                        SmallVector<Passed> &group) {
+    for (unsigned number : numbers)
+      group.push_back(getAllPassed(pair.forward, operands[number]));
+  };
+  auto addKept = [&](ArrayRef<unsigned> numbers, SmallVector<Passed> &group) {
+    for (unsigned number : numbers)
+      group.push_back({{pair.forward.getResult(number)}, {}});
+  };
+  add(pair.reverse, reverse.getInits(), inits);
+  add(pair.reverse, reverse.getInvariants(), invariants);
+  addForward(forward.getInvariants(), needed.ofStacks.invariants, invariants);
+  for (auto [slice, operand] : llvm::enumerate(reverse.getSlices()))
+    if (!isStack(pair, slice))
+      add(pair.reverse, operand, slices);
+  for (unsigned number : needed.ofStacks.slices)
+    if (!findOwnSlice(pair, number))
+      addForward(forward.getSlices(), number, slices);
+  addKept(needed.ofStacks.kept, slices);
+  addForward(forward.getInits(), needed.states, states);
+  if (makesStates) {
+    addForward(forward.getInvariants(), needed.ofStates.invariants,
+               stateInvariants);
+    addForward(forward.getSlices(), needed.ofStates.slices, stateSlices);
+    addKept(needed.ofStates.kept, stateSlices);
+  }
+  if (Value count = reverse.getTrips())
+    add(pair.reverse, count, trips);
+  return groups;
+}
+
 llvm::Error PairRewriter::run(std::optional<int64_t> slots,
                               const std::optional<HostLink> &link,
                               int64_t fewest) {
@@ -409,74 +456,34 @@ llvm::Error PairRewriter::run(std::optional<int64_t> slots,
     choice += "_host" + std::to_string(host->hostSlots) + "_period" +
               std::to_string(host->period);
   TaskOp task = pair.reverse;
-  SmallVector<Passed> operands;
+  OperandGroups operands = collectOperands(slots.has_value());
+  SmallVector<Passed> flat;
+  for (const SmallVector<Passed> &group : operands)
+    llvm::append_range(flat, group);
   SmallVector<Value> passed;
-  SmallVector<unsigned> sizes;
-  auto add = [&](TaskOp from, Value operand) {
-    operands.push_back(getAllPassed(from, operand));
-    ++sizes.back();
-  };
-  SmallVector<unsigned> others;
-  for (unsigned number : needed.ofStacks.slices)
-    if (!findOwnSlice(pair, number))
-      others.push_back(number);
-  auto addForward = [&](OperandRange group, ArrayRef<unsigned> numbers) {
-    for (unsigned number : numbers)
-      add(pair.forward, group[number]);
-  };
-  auto addKept = [&](ArrayRef<unsigned> numbers) {
-    for (unsigned number : numbers) {
-      operands.push_back({{pair.forward.getResult(number)}, {}});
-      ++sizes.back();
-    }
-  };
-  sizes.push_back(0);
-  for (Value operand : reverse.getInits())
-    add(task, operand);
-  sizes.push_back(0);
-  for (Value operand : reverse.getInvariants())
-    add(task, operand);
-  addForward(forward.getInvariants(), needed.ofStacks.invariants);
-  sizes.push_back(0);
-  for (auto [slice, operand] : llvm::enumerate(reverse.getSlices()))
-    if (!isStack(pair, slice))
-      add(task, operand);
-  addForward(forward.getSlices(), others);
-  addKept(needed.ofStacks.kept);
-  sizes.push_back(0);
-  addForward(forward.getInits(), needed.states);
-  sizes.push_back(0);
-  if (slots)
-    addForward(forward.getInvariants(), needed.ofStates.invariants);
-  sizes.push_back(0);
-  if (slots) {
-    addForward(forward.getSlices(), needed.ofStates.slices);
-    addKept(needed.ofStates.kept);
-  }
-  sizes.push_back(0);
-  if (Value trips = reverse.getTrips())
-    add(task, trips);
   func::FuncOp kernel = createKernel(
-      task.getLoc(), (task.getKernel() + choice).str(), operands,
+      task.getLoc(), (task.getKernel() + choice).str(), flat,
       task.getResultTypes(), reverse,
       [&](OpBuilder &builder, ValueRange arguments) {
-        ValueRange groups[7];
-        for (auto [group, size] : llvm::zip(groups, sizes)) {
-          group = arguments.take_front(size);
-          arguments = arguments.drop_front(size);
+        std::array<ValueRange, std::tuple_size_v<OperandGroups>> groups;
+        for (auto [group, values] : llvm::zip(groups, operands)) {
+          group = arguments.take_front(values.size());
+          arguments = arguments.drop_front(values.size());
         }
+        auto &[inits, invariants, slices, states, stateInvariants, stateSlices,
+               trips] = groups;
         return LoopOp::create(
             builder, reverse.getLoc(), reverse.getResultTypes(),
             FlatSymbolRefAttr::get(builder.getContext(), body->getName()),
             reverse.getCountAttr(), /*conditional=*/UnitAttr(),
-            reverse.getReverseAttr(), groups[0], groups[1], groups[2],
+            reverse.getReverseAttr(), inits, invariants, slices,
             slots ? FlatSymbolRefAttr::get(advance.getSymNameAttr())
                   : FlatSymbolRefAttr(),
             slots ? builder.getI64IntegerAttr(*slots) : IntegerAttr(),
             host ? builder.getI64IntegerAttr(host->hostSlots) : IntegerAttr(),
             host ? builder.getI64IntegerAttr(host->period) : IntegerAttr(),
-            groups[3], groups[4], groups[5],
-            groups[6].empty() ? Value() : groups[6].front(),
+            states, stateInvariants, stateSlices,
+            trips.empty() ? Value() : trips.front(),
             /*asserts=*/UnitAttr(), /*inner_policy=*/PolicyAttr());
       },
       passed);
