@@ -55,7 +55,8 @@ private:
                   ArrayRef<OpId> order = {});
   void offerFixedOrders();
   bool refineBound(double effort, double seconds);
-  bool hasStalled(double share) const;
+  double idleShare() const;
+  void improveUntilStalled();
   void refineAfterSearch();
   void solveProgram();
   void offerLayers();
@@ -305,11 +306,25 @@ void Portfolio::solveProgram() {
   search.offer(solution->plan);
 }
 
-/// Whether the clock is the limit and the best plan is from this share of the
-/// time so far.
-bool Portfolio::hasStalled(double share) const {
-  return options.timeLimitSeconds && search.hasPlan() &&
-         search.secondsOfBest() < share * watch.seconds();
+/// Where the clock is the limit, the share of the time so far since the best
+/// plan was found.
+double Portfolio::idleShare() const {
+  if (!options.timeLimitSeconds || !search.hasPlan())
+    return 0;
+  double now = watch.seconds();
+  return now > 0 ? 1 - std::min(search.secondsOfBest() / now, 1.0) : 0;
+}
+
+/// The search in the share before the bound, or less of it if it finds nothing
+/// for long.
+void Portfolio::improveUntilStalled() {
+  if (options.timeLimitSeconds)
+    for (double share : PortfolioTuning::stallShares) {
+      search.improve(share);
+      if (idleShare() >= PortfolioTuning::stall)
+        return;
+    }
+  search.improve(PortfolioTuning::searchShare);
 }
 
 /// The bound against the plan of the search. Begun once with much time it gets
@@ -318,9 +333,10 @@ void Portfolio::refineAfterSearch() {
   double least = PortfolioTuning::boundSecondsPerOp * problem.ops.size();
   double effort = std::max(limit() * PortfolioTuning::boundShare, least);
   double seconds = 2 * effort;
-  if (hasStalled(PortfolioTuning::stall)) {
-    seconds = std::max(seconds, PortfolioTuning::stalledBoundShare *
-                                    (limit() - watch.seconds()));
+  if (double idle = idleShare(); idle > 0) {
+    double share = PortfolioTuning::stalledBoundShare *
+                   std::min(idle / PortfolioTuning::stall, 1.0);
+    seconds = std::max(seconds, share * (limit() - watch.seconds()));
     effort = std::max(effort, seconds);
   }
   refineBound(effort, seconds);
@@ -337,7 +353,7 @@ void Portfolio::improve() {
       refineBound(limit() * PortfolioTuning::earlyBoundShare,
                   2 * limit() * PortfolioTuning::earlyBoundShare);
     search.diversify(PortfolioTuning::firstShare);
-    search.improve(PortfolioTuning::searchShare);
+    improveUntilStalled();
     refineAfterSearch();
     solveProgram();
   }

@@ -55,11 +55,14 @@ struct PortfolioTuning {
   /// Beyond half, because the bound is proven against the best plan: the better
   /// that is, the less there is to prove.
   static constexpr double searchShare = 0.55;
-  /// Share of the refined bound. Where the clock is the limit and the best plan
-  /// is from the first `stall` of the time by then, the bound gets at least
-  /// this share of what is left: little else is left to do.
+  /// Share of the refined bound. Where the clock is the limit and nothing was
+  /// found for the last `stall` of the time so far, the bound gets at least
+  /// this share of what is left, as little else is left to do; and less, the
+  /// later the best plan was found. Whether that is so is asked at some shares
+  /// before the last one, too.
   static constexpr double boundShare = 0.1;
   static constexpr double stall = 0.5, stalledBoundShare = 0.8;
+  static constexpr double stallShares[] = {0.25, 0.35, 0.45};
   /// Share of an earlier bound, if the search may end at a gap.
   static constexpr double earlyBoundShare = 0.03;
   /// Share of the integer program.
