@@ -46,7 +46,9 @@ private:
   Value emitColumnEnd(OpBuilder &builder);
   TileMatmul open(OpBuilder &builder, const RowStep &step, LoopNest &nest);
   void emitZeros(OpBuilder &builder, const RowStep &step);
-  void emitPacked(OpBuilder &builder, const RowStep &step, bool forAllRuns);
+  void emitPacked(OpBuilder &builder, bool forAllRuns);
+  void emitPacked(OpBuilder &builder, const RowStep &step, bool forAllRuns,
+                  bool wouldBeRead);
   void emitStarts(OpBuilder &builder);
   LogicalResult emitStep(OpBuilder &builder, const RowStep &step);
 
@@ -116,10 +118,18 @@ void RowEmitter::emitZeros(OpBuilder &builder, const RowStep &step) {
   memref::StoreOp::create(builder, loc, zero, matmul.c.buffer, address);
 }
 
-/// Packs a factor that is the same for all blocks: of all runs of the unit, or
-/// of one alone.
+/// Packs the factors that are the same for all blocks: of all runs of the unit,
+/// or of one alone. Those that could be read where they lie get what room is
+/// left.
+void RowEmitter::emitPacked(OpBuilder &builder, bool forAllRuns) {
+  for (bool wouldBeRead : {false, true})
+    for (const RowStep &step : schedule.steps)
+      if (step.isContraction && step.summedRuns == 0)
+        emitPacked(builder, step, forAllRuns, wouldBeRead);
+}
+
 void RowEmitter::emitPacked(OpBuilder &builder, const RowStep &step,
-                            bool forAllRuns) {
+                            bool forAllRuns, bool wouldBeRead) {
   OpBuilder::InsertionGuard guard(builder);
   Location loc = step.op->getLoc();
   position.blockBegin = emitIndex(builder, loc, 0);
@@ -133,7 +143,7 @@ void RowEmitter::emitPacked(OpBuilder &builder, const RowStep &step,
         return;
       isSame &= schedule.isSameInRuns(step, original);
     }
-  if (isSame != forAllRuns)
+  if (isSame != forAllRuns || canReadDirectly(matmul) != wouldBeRead)
     return;
   // B must not depend on the block: neither its sum nor its columns may.
   Loop *last = nest.findLoop(step.rows.back());
@@ -156,12 +166,11 @@ void RowEmitter::emitPacked(OpBuilder &builder, const RowStep &step,
 /// What precedes the blocks of a run.
 void RowEmitter::emitStarts(OpBuilder &builder) {
   Location loc = function.getLoc();
+  if (schedule.numRuns != 1)
+    emitPacked(builder, /*forAllRuns=*/false);
   for (const RowStep &step : schedule.steps) {
-    if (step.summedRuns == 0) {
-      if (step.isContraction && schedule.numRuns != 1)
-        emitPacked(builder, step, /*forAllRuns=*/false);
+    if (step.summedRuns == 0)
       continue;
-    }
     OpBuilder::InsertionGuard guard(builder);
     if (step.summedRuns != 1) {
       Value rest = arith::RemUIOp::create(
@@ -216,9 +225,7 @@ LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
     if (schedule.numRuns != 1)
       position.run = arith::MulIOp::create(
           builder, loc, unit, emitIndex(builder, loc, schedule.numRuns), nsw);
-    for (const RowStep &step : schedule.steps)
-      if (step.isContraction && step.summedRuns == 0)
-        emitPacked(builder, step, /*forAllRuns=*/true);
+    emitPacked(builder, /*forAllRuns=*/true);
     if (schedule.numRuns != 1) {
       runInUnit = openLoop(builder, loc, emitIndex(builder, loc, 0),
                            emitIndex(builder, loc, schedule.numRuns))

@@ -148,7 +148,8 @@ void Emission::emitPanelPack(Value panel, int64_t width, Value buffer,
     copy(tile.columns, /*fill=*/true);
 }
 
-/// `count` rows of C from `row` on, in registers.
+/// `count` rows of C from `row` on, in registers. Without a `buffer`, B is read
+/// where it lies.
 void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
                         Value buffer, Value place) {
   OpBuilder::InsertionGuard guard(builder);
@@ -180,12 +181,20 @@ void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
   scf::ForOp loop = open(p.kBegin, p.kEnd, 1, sums);
   Value k = loop.getInductionVar();
   Value step = arith::SubIOp::create(builder, loc, k, p.kBegin, nsw);
-  Value packed = add(place, mul(step, tile.columns));
+  Value from = buffer ? buffer : p.b.buffer;
+  Value begin =
+      buffer ? add(place, mul(step, tile.columns)) : address(p.b, k, first);
   SmallVector<Value> columns, updated;
-  for (int64_t v = 0; v < vectors; ++v)
-    columns.push_back(vector::LoadOp::create(
-        builder, loc, vectorType, buffer,
-        ValueRange(v == 0 ? packed : add(packed, index(v * tile.lanes)))));
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value at = v == 0 ? begin : add(begin, index(v * tile.lanes));
+    if (!buffer && isPart(v))
+      columns.push_back(
+          vector::MaskedLoadOp::create(builder, loc, vectorType, from, at,
+                                       mask(width - v * tile.lanes), zero()));
+    else
+      columns.push_back(vector::LoadOp::create(builder, loc, vectorType, from,
+                                               ValueRange(at)));
+  }
   for (int64_t r = 0; r < count; ++r) {
     Value element = load(p.a, rows[r], k);
     Value factor =
@@ -300,6 +309,12 @@ void remat::cpu::emitPack(OpBuilder &builder, Location loc,
   });
 }
 
+// For few rows of C, a copy takes as long as the sums.
+bool remat::cpu::canReadDirectly(const TileMatmul &matmul) {
+  return matmul.b.column == 1 && matmul.maxM <= TileTuning::maxDirectRows &&
+         getElementTypeOrSelf(matmul.b.buffer).isF32();
+}
+
 /// `buffer`, with at least `size` floats.
 static Value reserve(Value &buffer, int64_t size, Block *entry, Location loc) {
   OpBuilder builder = OpBuilder::atBlockBegin(entry);
@@ -329,6 +344,12 @@ void remat::cpu::emitTileMatmul(OpBuilder &builder, Location loc,
   if (matmul.packed) {
     emission.forPanels([&](Value panel, int64_t width) {
       emission.emitPanel(panel, width, matmul.packed, emission.getPlace(panel));
+    });
+    return;
+  }
+  if (canReadDirectly(matmul)) {
+    emission.forPanels([&](Value panel, int64_t width) {
+      emission.emitPanel(panel, width, /*buffer=*/{}, /*place=*/{});
     });
     return;
   }

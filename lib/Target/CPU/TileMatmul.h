@@ -45,6 +45,9 @@ void emitPack(mlir::OpBuilder &builder, mlir::Location loc,
               const TileShape &tile, const TileMatmul &matmul,
               mlir::Value buffer);
 
+/// Whether B is read where it lies, unless it is packed already.
+bool canReadDirectly(const TileMatmul &matmul);
+
 /// Buffers on the stack that the matmuls of a kernel use one after the other,
 /// as large as the one that needs most; null before the first.
 struct TileBuffers {

@@ -96,7 +96,7 @@ struct ScatterTuning {
 /// Kernels that go row by row (RowEmitter.cpp).
 struct RowTuning {
   /// The most bytes of a factor that is packed once for all blocks.
-  static constexpr int64_t maxPackedBytes = 256 << 10;
+  static constexpr int64_t maxPackedBytes = 1 << 20;
   /// All factors that are packed, which lie on the stack together.
   static constexpr int64_t maxAllPackedBytes = 2 << 20;
 };
@@ -108,6 +108,9 @@ struct TileTuning {
   /// Rows of C in registers: 16 of 32 vectors, or 12 of 16. The others are for
   /// a row of B and an element of A.
   static constexpr int64_t manyRows = 8, fewRows = 6;
+  /// Up to so many rows of C, a factor B whose rows lie in memory is read
+  /// there.
+  static constexpr int64_t maxDirectRows = 64;
 };
 
 } // namespace remat::cpu
