@@ -55,6 +55,7 @@ private:
     return options.isInterrupted() ||
            (options.timeLimitSeconds && secondsLeft() <= 0);
   }
+  double firstPlanShare() const;
   Expected<Solution> request(const Problem &asked, double share,
                              const Plan *start);
   Expected<bool> offer(Solution solution);
@@ -110,6 +111,18 @@ private:
   bool cutShort = false;
 };
 } // namespace
+
+/// The share of a time limit in which a first plan is found: of many ops, a
+/// large one. A plan that comes late may not fit, and others no more be looked
+/// for.
+double ArenaPlanner::firstPlanShare() const {
+  if (!options.timeLimitSeconds)
+    return 0;
+  return std::min(ArenaTuning::mostFirstPlanShare,
+                  ArenaTuning::firstPlanSecondsPerOp *
+                      double(problem.ops.size()) /
+                      std::max(*options.timeLimitSeconds, 1e-3));
+}
 
 /// A plan for a share of the effort, or of the time limit and at most for what
 /// is left of it.
@@ -218,9 +231,11 @@ Error ArenaPlanner::tighten() {
     asked = std::min(asked, lastPeak) - countExcess(lastArena);
     if (asked <= 0)
       break;
-    if (Error error = offerTighter(tighter, ArenaTuning::quickShare,
-                                   last ? &*last : nullptr)
-                          .moveInto(fits))
+    if (Error error =
+            offerTighter(tighter,
+                         std::max(ArenaTuning::quickShare, firstPlanShare()),
+                         last ? &*last : nullptr)
+                .moveInto(fits))
       return handleErrors(std::move(error),
                           [](const InfeasibleBudgetError &) {});
   }
@@ -447,7 +462,7 @@ Expected<PackedSolution> ArenaPlanner::run() {
         options.timeLimitSeconds ? *options.timeLimitSeconds : options.effort;
     double share = std::min(ArenaTuning::quickShare,
                             ArenaTuning::quickSeconds / std::max(longest, 1.0));
-    if (Error error = offerNext(share).takeError())
+    if (Error error = offerNext(std::max(share, firstPlanShare())).takeError())
       return std::move(error);
   }
   // Where the plan fits, the rest of the effort is for it.

@@ -121,6 +121,7 @@ public:
     // address is free when all have been asked since it was last raised.
     int64_t offset = 0;
     for (size_t i = 0, passed = 0; passed < inTheWay.size();) {
+      ++numQuestions;
       int64_t next = inTheWay[i]->findEnd(offset, offset + bytes);
       if (next != offset) {
         offset = alignTo(next, alignment);
@@ -132,6 +133,9 @@ public:
     }
     return offset;
   }
+
+  /// How often a node was asked what is in the way, which is what takes time.
+  int64_t countQuestions() const { return numQuestions; }
 
 private:
   /// The few nodes whose spans are together the positions from `begin` to
@@ -164,13 +168,15 @@ private:
   /// the nodes above a position hold what lives there, too.
   std::vector<Addresses> throughout, somewhere;
   std::vector<const Addresses *> inTheWay;
+  int64_t numQuestions = 0;
 };
 } // namespace
 
 /// Places the ranges one by one in this order, each at the lowest address that
-/// is free during its whole life.
-static Packing placeLowest(ArrayRef<LiveRange> ranges,
-                           ArrayRef<uint32_t> order) {
+/// is free during its whole life. Nothing if that takes more questions.
+static std::optional<Packing> placeLowest(ArrayRef<LiveRange> ranges,
+                                          ArrayRef<uint32_t> order,
+                                          int64_t mostQuestions) {
   uint32_t last = 0;
   for (const LiveRange &range : ranges)
     last = std::max(last, range.end);
@@ -189,14 +195,41 @@ static Packing placeLowest(ArrayRef<LiveRange> ranges,
     packing.totalBytes = std::max(packing.totalBytes, offset + range.bytes);
     placed.insert(range.begin, range.end, offset, offset + range.bytes);
   };
-  for (uint32_t index : order)
-    if (ranges[index].fixedOffset >= 0)
-      place(index);
-  for (uint32_t index : order)
-    if (ranges[index].fixedOffset < 0)
-      place(index);
+  for (bool isFixed : {true, false})
+    for (uint32_t index : order) {
+      if ((ranges[index].fixedOffset >= 0) == isFixed)
+        place(index);
+      if (placed.countQuestions() > mostQuestions)
+        return std::nullopt;
+    }
   return packing;
 }
+
+namespace {
+/// The largest of the values at any span of positions: of each position, that
+/// of the 1, 2, 4 ... from it on.
+class SpanMaxima {
+public:
+  explicit SpanMaxima(ArrayRef<int64_t> values) : levels{values.vec()} {
+    for (size_t half = 1; 2 * half <= values.size(); half *= 2) {
+      const std::vector<int64_t> &halves = levels.back();
+      std::vector<int64_t> level;
+      for (size_t at = 0; at + 2 * half <= values.size(); ++at)
+        level.push_back(std::max(halves[at], halves[at + half]));
+      levels.push_back(std::move(level));
+    }
+  }
+
+  int64_t find(uint32_t begin, uint32_t end) const {
+    unsigned level = Log2_32(end - begin + 1);
+    return std::max(levels[level][begin],
+                    levels[level][end + 1 - (size_t(1) << level)]);
+  }
+
+private:
+  std::vector<std::vector<int64_t>> levels;
+};
+} // namespace
 
 /// The orders to place ranges in. What lives long or where memory is crowded
 /// comes first, or what is large.
@@ -206,9 +239,9 @@ static SmallVector<std::vector<uint32_t>> makeOrders(ArrayRef<LiveRange> ranges,
   std::vector<int64_t> crowd, life(lives);
   // May be more than 2^63.
   std::vector<double> area;
+  SpanMaxima maxima(load);
   for (auto [index, range] : enumerate(ranges)) {
-    crowd.push_back(*std::max_element(load.begin() + range.begin,
-                                      load.begin() + range.end + 1));
+    crowd.push_back(maxima.find(range.begin, range.end));
     area.push_back(double(life[index]) * double(range.bytes));
   }
   using Key = std::function<std::pair<double, double>(uint32_t)>;
@@ -460,19 +493,35 @@ Packing remat::planning::packLiveRanges(ArrayRef<LiveRange> given,
   std::vector<int64_t> load =
       computeLoad(ranges, [](const LiveRange &range) { return range.bytes; });
   SmallVector<std::vector<uint32_t>> orders = makeOrders(ranges, lives, load);
+  const int64_t peak = *llvm::max_element(load);
+  int64_t lower = peak;
+  for (const LiveRange &range : ranges)
+    if (range.fixedOffset >= 0 && range.bytes != 0)
+      lower = std::max(lower, range.fixedOffset + range.bytes);
   Packing best;
+  auto offer = [&](std::optional<Packing> packing) {
+    if (packing &&
+        (best.offsets.empty() || packing->totalBytes < best.totalBytes))
+      best = std::move(*packing);
+    best.peakBytes = peak;
+    best.lowerBytes = lower;
+  };
+  auto isLate = [&] {
+    return options.deadline && !best.offsets.empty() &&
+           std::chrono::steady_clock::now() >= *options.deadline;
+  };
   for (const std::vector<uint32_t> &order : orders) {
-    Packing packing = placeLowest(ranges, order);
-    if (best.offsets.empty() || packing.totalBytes < best.totalBytes)
-      best = std::move(packing);
-    best.peakBytes = best.lowerBytes = *llvm::max_element(load);
-    for (const LiveRange &range : ranges)
-      if (range.fixedOffset >= 0 && range.bytes != 0)
-        best.lowerBytes =
-            std::max(best.lowerBytes, range.fixedOffset + range.bytes);
-    if (best.totalBytes <= std::max(best.lowerBytes, options.enoughBytes))
+    offer(placeLowest(ranges, order, PackingTuning::mostQuestions));
+    if (!best.offsets.empty() &&
+        best.totalBytes <= std::max(lower, options.enoughBytes))
+      return best;
+    if (isLate())
       return best;
   }
+  // Of many ranges, all orders may have taken too long.
+  if (best.offsets.size() != ranges.size())
+    offer(placeLowest(ranges, orders.front(),
+                      std::numeric_limits<int64_t>::max()));
   if (options.maxWork <= 0)
     return best;
   bool isExhaustive = isExact(ranges, best.totalBytes) && isSmallEnough(ranges);

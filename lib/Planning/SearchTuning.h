@@ -496,6 +496,10 @@ struct ProgramTuning {
 
 /// Addresses in one arena (Packing.cpp).
 struct PackingTuning {
+  /// An order of all ranges ends after this many questions what is in the way
+  /// of one, about half a second. It is enough for 10,000 ranges, and for
+  /// as many more as are placed next to each other.
+  static constexpr int64_t mostQuestions = 20'000'000;
   /// The work of the first round of the search, in visits, for each order.
   static constexpr int64_t firstShare = 4'000'000;
   /// Of a round's work, what the orders get that are seldom the best.
@@ -535,6 +539,10 @@ struct ArenaTuning {
                           fittingShare = 0.65, roundShare = 0.06;
   /// Seconds, or units of effort, that the first of these takes at most.
   static constexpr double quickSeconds = 0.5;
+  /// What a first plan takes for each op, and the share of a time limit that
+  /// this may be.
+  static constexpr double firstPlanSecondsPerOp = 2e-5,
+                          mostFirstPlanShare = 0.4;
   /// Smaller budgets that are tried where nothing fits.
   static constexpr unsigned tightenings = 6;
   /// Budgets from the smallest one up that are planned and packed.
