@@ -58,7 +58,8 @@ private:
   RowSchedule schedule;
   /// The factors B as panels that are packed before the blocks.
   DenseMap<const RowStep *, Value> packed;
-  int64_t packedBytes = 0;
+  /// What stays inside for one block, and these.
+  int64_t stackBytes = 0;
   TileBuffers tileBuffers;
   /// While emitting.
   RowPosition position;
@@ -74,6 +75,8 @@ void RowEmitter::allocate() {
     int64_t size = type.getNumElements() / schedule.numRows *
                    std::max<int64_t>(schedule.blockRows, 1);
     OpBuilder onEntry = OpBuilder::atBlockBegin(kernel.entry);
+    stackBytes +=
+        getBufferBytes(RankedTensorType::get({size}, type.getElementType()));
     kernel.buffers[alloc] = memref::AllocaOp::create(
         onEntry, alloc.getLoc(),
         MemRefType::get({size}, getStorageType(type.getElementType())),
@@ -152,9 +155,9 @@ void RowEmitter::emitPacked(OpBuilder &builder, const RowStep &step,
       nest.outputs[0].coefficients[last - nest.loops.data()] == matmul.c.row;
   int64_t size = getPackedSize(tile, matmul.maxK, matmul.n);
   if (!isRow || matmul.c.column != 1 || size * 4 > RowTuning::maxPackedBytes ||
-      packedBytes + size * 4 > RowTuning::maxAllPackedBytes)
+      stackBytes + size * 4 > RowTuning::maxStackBytes)
     return;
-  packedBytes += size * 4;
+  stackBytes += size * 4;
   matmul.maxK = last->isReduction ? schedule.runRows : matmul.maxK;
   OpBuilder onEntry = OpBuilder::atBlockBegin(kernel.entry);
   packed[&step] = memref::AllocaOp::create(

@@ -96,9 +96,11 @@ struct ScatterTuning {
 /// Kernels that go row by row (RowEmitter.cpp).
 struct RowTuning {
   /// The most bytes of a factor that is packed once for all blocks.
-  static constexpr int64_t maxPackedBytes = 1 << 20;
-  /// All factors that are packed, which lie on the stack together.
-  static constexpr int64_t maxAllPackedBytes = 2 << 20;
+  static constexpr int64_t maxPackedBytes = 768 << 10;
+  /// What such factors and what stays inside may take on the stack together. A
+  /// thread has 2 MiB where a process has no limit (`ulimit -s unlimited`), of
+  /// which a panel of a factor that is not packed may take half a MiB.
+  static constexpr int64_t maxStackBytes = 1408 << 10;
 };
 
 /// Contractions of tiles in the cache (TileMatmul.cpp).
