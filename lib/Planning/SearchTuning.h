@@ -496,9 +496,8 @@ struct ProgramTuning {
 
 /// Addresses in one arena (Packing.cpp).
 struct PackingTuning {
-  /// An order of all ranges ends after this many questions what is in the way
-  /// of one, about half a second. It is enough for 10,000 ranges, and for
-  /// as many more as are placed next to each other.
+  /// An order of all ranges is given up after this many questions what is in
+  /// the way of one, which take half a second and more.
   static constexpr int64_t mostQuestions = 20'000'000;
   /// The work of the first round of the search, in visits, for each order.
   static constexpr int64_t firstShare = 4'000'000;

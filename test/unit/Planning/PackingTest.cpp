@@ -158,6 +158,27 @@ TEST(PackingTest, ManyRangesAreMovedForward) {
 
 // Many short searches with orders that are drawn find what long ones do not
 // find so soon.
+TEST(PackingTest, DeadlineEndsOrders) {
+  // What a chain keeps for its backward phase, gradients that stay until the
+  // end, and what lives between two steps. In the order of their areas, each
+  // range has thousands of gaps to look at.
+  std::vector<LiveRange> ranges;
+  const uint32_t length = 33'000;
+  for (uint32_t i = 0; i < length; ++i) {
+    ranges.push_back({4096, i, 2 * length - i});
+    ranges.push_back({1024, 2 * length - i - 1, 3 * length});
+    ranges.push_back({4096, 2 * length - i - 1, 2 * length - i + 1});
+  }
+  auto begin = std::chrono::steady_clock::now();
+  PackingOptions options;
+  options.deadline = begin + std::chrono::seconds(1);
+  Packing packing = packLiveRanges(ranges, options);
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(findPackingFault(ranges, packing), std::nullopt);
+  EXPECT_LT(seconds.count(), 30);
+}
+
 TEST(PackingTest, DrawnOrdersPackTightlySoon) {
   double sum = 0;
   for (unsigned seed = 0; seed < 10; ++seed) {
