@@ -3,7 +3,7 @@
 // memory is fast, and in one kernel an operation where there is none to speak of.
 
 // RUN: sed -e 's/FACTS/"cpu"/' %s | remat-opt --remat-form-tasks | FileCheck %s --check-prefix=CPU
-// RUN: sed -e 's/FACTS/"cpu", block_bytes = 49152, row_bytes = 49152/' %s | remat-opt --remat-form-tasks | FileCheck %s --check-prefix=SMALL
+// RUN: sed -e 's/FACTS/"cpu", block_bytes = 12288, row_bytes = 12288/' %s | remat-opt --remat-form-tasks | FileCheck %s --check-prefix=SMALL
 // RUN: sed -e 's/FACTS/"cpu", block_bytes = 1024, row_bytes = 1024/' %s | remat-opt --remat-form-tasks | FileCheck %s --check-prefix=NONE
 // RUN: sed -e 's/FACTS/"cpu", sum_length = 16/' %s | remat-opt --remat-form-tasks | FileCheck %s --check-prefix=NONE
 // RUN: sed -e 's/FACTS/"cpu", in_place = false, threads = 4, launch_ns = 0, duplex_link = true/' %s | remat-opt --verify-roundtrip | FileCheck %s --check-prefix=PRINT

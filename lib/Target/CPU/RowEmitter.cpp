@@ -194,6 +194,9 @@ LogicalResult RowEmitter::emitStep(OpBuilder &builder, const RowStep &step) {
     LoopNest nest;
     TileMatmul matmul = open(builder, step, nest);
     matmul.packed = packed.lookup(&step);
+    tileBuffers.widenedBytes =
+        std::min(getTargetFacts(function).getBlockBytes(),
+                 RowTuning::maxStackBytes - stackBytes);
     emitTileMatmul(builder, loc, tile, matmul, kernel.entry, tileBuffers);
     return success();
   }

@@ -47,6 +47,7 @@ public:
 private:
   void emitRows(Value row, int64_t count, Value panel, int64_t width,
                 Value buffer, Value place);
+  Value emitTransposed(Value first, int64_t width, Value buffer, Value place);
   Value address(const TileMatrix &matrix, Value row, Value column) {
     return add(matrix.base,
                add(mul(row, matrix.row), mul(column, matrix.column)));
@@ -59,6 +60,17 @@ private:
       return value;
     return arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
   }
+  /// The vector of a factor that begins there, in f32.
+  Value loadVector(const TileMatrix &matrix, Value address) {
+    Type element = getElementTypeOrSelf(matrix.buffer);
+    Value value = vector::LoadOp::create(builder, loc,
+                                         VectorType::get({tile.lanes}, element),
+                                         matrix.buffer, ValueRange(address));
+    if (element.isF32())
+      return value;
+    return arith::ExtFOp::create(builder, loc, vectorType, value);
+  }
+  void transpose(MutableArrayRef<Value> rows);
   Value mask(int64_t width) {
     return vector::ConstantMaskOp::create(
         builder, loc, VectorType::get({tile.lanes}, builder.getI1Type()),
@@ -113,6 +125,55 @@ Value Emission::getPlace(Value panel) {
   return mul(panel, p.maxK * tile.columns);
 }
 
+/// Transposes as many vectors as they have lanes: halves of neighbouring blocks
+/// change places, then quarters, and so on.
+void Emission::transpose(MutableArrayRef<Value> rows) {
+  for (int64_t distance = tile.lanes / 2; distance > 0; distance /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < tile.lanes; ++lane) {
+      bool isUpper = (lane & distance) != 0;
+      low.push_back(isUpper ? tile.lanes + lane - distance : lane);
+      high.push_back(isUpper ? tile.lanes + lane : lane + distance);
+    }
+    for (int64_t row = 0; row < tile.lanes; ++row) {
+      if ((row & distance) != 0)
+        continue;
+      Value one = rows[row], other = rows[row + distance];
+      rows[row] = vector::ShuffleOp::create(builder, loc, one, other, low);
+      rows[row + distance] =
+          vector::ShuffleOp::create(builder, loc, one, other, high);
+    }
+  }
+}
+
+/// Copies the first rows of a panel of a B whose columns lie in memory, in
+/// squares of vectors, and returns where the others begin.
+Value Emission::emitTransposed(Value first, int64_t width, Value buffer,
+                               Value place) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value rows = arith::SubIOp::create(builder, loc, p.kEnd, p.kBegin, nsw);
+  Value rest = arith::RemUIOp::create(builder, loc, rows, index(tile.lanes));
+  Value end = arith::SubIOp::create(builder, loc, p.kEnd, rest, nsw);
+  Value k = open(p.kBegin, end, tile.lanes).getInductionVar();
+  Value row = arith::SubIOp::create(builder, loc, k, p.kBegin, nsw);
+  Value to = add(place, mul(row, tile.columns));
+  for (int64_t begin = 0; begin < width; begin += tile.lanes) {
+    SmallVector<Value> square;
+    for (int64_t lane = 0; lane < tile.lanes; ++lane)
+      square.push_back(
+          begin + lane < width
+              ? loadVector(p.b,
+                           address(p.b, k, add(first, index(begin + lane))))
+              : zero());
+    transpose(square);
+    for (int64_t lane = 0; lane < tile.lanes; ++lane)
+      vector::StoreOp::create(
+          builder, loc, square[lane], buffer,
+          ValueRange(add(to, index(lane * tile.columns + begin))));
+  }
+  return end;
+}
+
 /// Copies a panel, zeros behind its last column.
 void Emission::emitPanelPack(Value panel, int64_t width, Value buffer,
                              Value place) {
@@ -120,18 +181,21 @@ void Emission::emitPanelPack(Value panel, int64_t width, Value buffer,
   Value first = mul(panel, tile.columns);
   // The inner loop is the one that walks B in order.
   bool columnsInside = std::abs(p.b.column) <= std::abs(p.b.row);
+  Value begin = p.kBegin;
+  if (!columnsInside && p.b.row == 1 && p.maxK >= tile.lanes)
+    begin = emitTransposed(first, width, buffer, place);
   auto copy = [&](int64_t columns, bool fill) {
     OpBuilder::InsertionGuard inner(builder);
     Value low = index(fill ? width : 0), high = index(columns);
-    Value k, column;
+    Value from = fill ? p.kBegin : begin, k, column;
     if (columnsInside) {
-      k = open(p.kBegin, p.kEnd, 1).getInductionVar();
+      k = open(from, p.kEnd, 1).getInductionVar();
       column = open(low, high, 1).getInductionVar();
     } else {
       auto columns = open(low, high, 1);
       keepScalar(columns);
       column = columns.getInductionVar();
-      k = open(p.kBegin, p.kEnd, 1).getInductionVar();
+      k = open(from, p.kEnd, 1).getInductionVar();
     }
     Value value;
     if (fill)
@@ -338,7 +402,7 @@ void remat::cpu::emitTileMatmul(OpBuilder &builder, Location loc,
   if (!getElementTypeOrSelf(matmul.a.buffer).isF32() &&
       // A larger factor is widened where it is read, not in a buffer.
       matmul.maxM * matmul.maxK * static_cast<int64_t>(sizeof(float)) <=
-          getTargetFacts(entry->getParentOp()).getBlockBytes())
+          buffers.widenedBytes)
     matmul.a = emission.emitWidened(
         reserve(buffers.widened, matmul.maxM * matmul.maxK, entry, loc));
   if (matmul.packed) {
@@ -353,10 +417,40 @@ void remat::cpu::emitTileMatmul(OpBuilder &builder, Location loc,
     });
     return;
   }
-  Value buffer = reserve(buffers.panel, matmul.maxK * tile.columns, entry, loc);
+  int64_t rows = std::min(matmul.maxK, TileTuning::maxPanelRows);
+  Value buffer = reserve(buffers.panel, rows * tile.columns, entry, loc);
   Value start = emitIndex(builder, loc, 0);
   emission.forPanels([&](Value panel, int64_t width) {
-    emission.emitPanelPack(panel, width, buffer, start);
-    emission.emitPanel(panel, width, buffer, start);
+    auto emitPart = [&](const TileMatmul &part) {
+      Emission emission(builder, loc, tile, part);
+      emission.emitPanelPack(panel, width, buffer, start);
+      emission.emitPanel(panel, width, buffer, start);
+    };
+    if (rows == matmul.maxK) {
+      emitPart(matmul);
+      return;
+    }
+    // The first part of a long sum, then the others are added to it.
+    OpBuilder::InsertionGuard guard(builder);
+    TileMatmul part = matmul;
+    part.maxK = rows;
+    auto setEnd = [&] {
+      part.kEnd = arith::MinSIOp::create(
+          builder, loc, matmul.kEnd,
+          arith::AddIOp::create(builder, loc, part.kBegin,
+                                emitIndex(builder, loc, rows), nsw));
+    };
+    if (!matmul.accumulate) {
+      setEnd();
+      emitPart(part);
+      part.kBegin = part.kEnd;
+      part.accumulate = true;
+    }
+    auto loop = scf::ForOp::create(builder, loc, part.kBegin, matmul.kEnd,
+                                   emitIndex(builder, loc, rows));
+    builder.setInsertionPointToStart(loop.getBody());
+    part.kBegin = loop.getInductionVar();
+    setEnd();
+    emitPart(part);
   });
 }

@@ -52,6 +52,8 @@ bool canReadDirectly(const TileMatmul &matmul);
 /// as large as the one that needs most; null before the first.
 struct TileBuffers {
   mlir::Value panel, widened;
+  /// The most bytes of the second.
+  int64_t widenedBytes = 0;
 };
 
 /// Emits the matmul. `buffers` are allocated in `entry`.

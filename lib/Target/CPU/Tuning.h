@@ -97,10 +97,11 @@ struct ScatterTuning {
 struct RowTuning {
   /// The most bytes of a factor that is packed once for all blocks.
   static constexpr int64_t maxPackedBytes = 768 << 10;
-  /// What such factors and what stays inside may take on the stack together. A
-  /// thread has 2 MiB where a process has no limit (`ulimit -s unlimited`), of
-  /// which a panel of a factor that is not packed may take half a MiB.
-  static constexpr int64_t maxStackBytes = 1408 << 10;
+  /// What such factors, what stays inside and factors A that are widened may
+  /// take on the stack together. A thread has 2 MiB where a process has no
+  /// limit
+  /// (`ulimit -s unlimited`); a panel of B is there, too.
+  static constexpr int64_t maxStackBytes = 3 << 19;
 };
 
 /// Contractions of tiles in the cache (TileMatmul.cpp).
@@ -113,6 +114,8 @@ struct TileTuning {
   /// Up to so many rows of C, a factor B whose rows lie in memory is read
   /// there.
   static constexpr int64_t maxDirectRows = 64;
+  /// Rows of a panel of B: 256 KiB on the stack. Longer sums are done in parts.
+  static constexpr int64_t maxPanelRows = 2048;
 };
 
 } // namespace remat::cpu

@@ -496,8 +496,18 @@ bool ClusterGrower::isWorthwhile() {
   int64_t fewest = std::min(lastSize, target.getMinBlockRows());
   // The scores of a long sequence do not fit into the fast memory of a tile,
   // and are far larger as a whole. Where rows are kept whole, some are.
-  if (isBlocked && target.getRowBytes() <= target.getBlockBytes())
+  if (isBlocked && target.getRowBytes() <= target.getBlockBytes()) {
     blockRows = std::max(blockRows, fewest);
+    // Nor do the factors, which each block reads: larger blocks are fewer.
+    if (!target.getRowStages() && rowBytes > 0) {
+      int64_t bytes =
+          std::min(ClusterTuning::longBlocks * target.getBlockBytes(),
+                   ClusterTuning::longBlockBytes);
+      int64_t most =
+          std::min({lastSize, ClusterTuning::longBlockRows, bytes / rowBytes});
+      blockRows = std::max(blockRows, most - most % target.getMinBlockRows());
+    }
+  }
   bool areEnough = !isBlocked || blockRows >= fewest;
   // Rows of no whole tiles of columns are left as they are where they fit.
   if (rowBytes > target.getBlockBytes() / target.getBlockRows() &&

@@ -30,6 +30,12 @@ struct ClusterTuning {
   /// Where tiles of rows are cut into tiles of columns, these are multiples of
   /// the side of a tensor core.
   static constexpr int64_t tileColumns = 16;
+  /// Rows of a block whose rows are too long for more to fit into fast memory,
+  /// and how many times that it may take. Most of what it holds is read soon
+  /// behind its making.
+  static constexpr int64_t longBlockRows = 32, longBlocks = 4;
+  /// The most bytes of such a block, which is on the stack of a thread.
+  static constexpr int64_t longBlockBytes = 3 << 19;
   /// Operations on an element of a factor that each tile of rows makes again:
   /// conversions and a scale, which are nothing beside the contraction.
   static constexpr int64_t maxFactorOps = 8;

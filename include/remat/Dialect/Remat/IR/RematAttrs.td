@@ -161,7 +161,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     |---|---|---|
     | `alignment` | bytes | buffers start at its multiples and are counted in them; a multiple of 64 |
     | `row_bytes` | bytes | the most that a kernel keeps to itself of one row; what does not fit in `block_bytes` is read piece by piece |
-    | `block_bytes` | bytes | fast memory of a tile: what a kernel keeps to itself of its rows, and what is packed of a factor |
+    | `block_bytes` | bytes | fast memory of a tile: what a kernel keeps to itself of its rows, and what is packed of a factor; up to 32 long rows that are multiplied together may take four times as much |
     | `block_rows` | rows | rows of a tile from which on a contraction in it is efficient |
     | `min_block_rows` | rows | rows of a tile below which a contraction in it is slow |
     | `sum_length` | elements | the longest sum of a contraction in a tile |
