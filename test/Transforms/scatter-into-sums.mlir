@@ -114,3 +114,73 @@ func.func @narrow(%a: tensor<4xbf16>, %b: tensor<2xbf16>, %rows: tensor<2xi64>) 
   } -> tensor<4xbf16>
   return %all : tensor<4xbf16>
 }
+
+// Two of three terms are scattered: one after the other, to the third. What the
+// sum makes of other inputs stays.
+// CHECK-LABEL: @three
+// CHECK:       %[[FIRST:.*]] = remat.scatter {{.*}} outs(%arg0 : tensor<4xf32>)
+// CHECK:       %[[SECOND:.*]] = remat.scatter {{.*}} outs(%[[FIRST]] : tensor<4xf32>)
+// CHECK:       %[[SCALED:.*]] = linalg.generic {{.*}} ins(%[[SECOND]], %arg2
+// CHECK-NEXT:  ^bb0(%[[X:.*]]: f32, %[[S:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT:    %[[P:.*]] = arith.mulf %[[X]], %[[S]]
+// CHECK-NEXT:    linalg.yield %[[P]]
+// CHECK:       %[[THIRD:.*]] = remat.scatter {{.*}} outs(%[[SCALED]] : tensor<4xf32>)
+// CHECK:       return %[[THIRD]]
+func.func private @three(%a: tensor<4xf32>, %b: tensor<2xf32>, %scale: tensor<f32>, %rows: tensor<2xi64>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = remat.scatter {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], sizes = array<i64: 2>} ins(%rows, %b : tensor<2xi64>, tensor<2xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%i: index, %row: i64, %v: f32):
+    %r = arith.index_cast %row : i64 to index
+    remat.yield %r, %v : index, f32
+  } -> tensor<4xf32>
+  %t = remat.scatter {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], sizes = array<i64: 2>} ins(%rows, %b : tensor<2xi64>, tensor<2xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%i: index, %row: i64, %v: f32):
+    %r = arith.index_cast %row : i64 to index
+    %n = arith.negf %v : f32
+    remat.yield %r, %n : index, f32
+  } -> tensor<4xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%a, %s, %t : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%x: f32, %y: f32, %w: f32, %o: f32):
+    %r = arith.addf %x, %y : f32
+    %q = arith.addf %w, %r : f32
+    linalg.yield %q : f32
+  } -> tensor<4xf32>
+  %u = remat.scatter {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], sizes = array<i64: 2>} ins(%rows, %b : tensor<2xi64>, tensor<2xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%i: index, %row: i64, %v: f32):
+    %r = arith.index_cast %row : i64 to index
+    remat.yield %r, %v : index, f32
+  } -> tensor<4xf32>
+  %all = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%sum, %scale, %u : tensor<4xf32>, tensor<f32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%x: f32, %y: f32, %w: f32, %o: f32):
+    %p = arith.mulf %x, %y : f32
+    %r = arith.addf %p, %w : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %all : tensor<4xf32>
+}
+
+// A term that is more than added is no term.
+// CHECK-LABEL: @scaled
+// CHECK:       remat.scatter
+// CHECK:       linalg.generic
+func.func @scaled(%a: tensor<4xf32>, %b: tensor<2xf32>, %rows: tensor<2xi64>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = remat.scatter {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], sizes = array<i64: 2>} ins(%rows, %b : tensor<2xi64>, tensor<2xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%i: index, %row: i64, %v: f32):
+    %r = arith.index_cast %row : i64 to index
+    remat.yield %r, %v : index, f32
+  } -> tensor<4xf32>
+  %all = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a, %s : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %r = arith.addf %x, %y : f32
+    %d = arith.mulf %r, %x : f32
+    linalg.yield %d : f32
+  } -> tensor<4xf32>
+  return %all : tensor<4xf32>
+}

@@ -214,8 +214,8 @@ def ScatterIntoSumsPass
   let summary = "Add what is scattered to the other terms of a sum";
   let description = [{
     A `remat.scatter` that only an elementwise sum reads, in f32, f64 or
-    integers, starts from the other terms of the sum: no tensor of zeros is made
-    and added. The gradient of an embedding whose table is a factor of the logits,
+    integers, starts from the other terms of the sum, however many these are: no
+    tensor of zeros is made and added. The gradient of an embedding whose table is a factor of the logits,
     too, is one buffer so. What a caller adds up in the buffer of an argument is
     left alone: that is rounded once.
   }];

@@ -52,44 +52,77 @@ ArenaLayout::ArenaLayout(const GraphLiveness &liveness) {
   *this = ArenaLayout(liveness, cache);
 }
 
+/// Places for what later calls need, one upon the other: what dies last lies
+/// lowest, so that what is free above, or will be, is one range. None if some of
+/// it is not live together, and may share a place.
+static std::optional<std::vector<int64_t>>
+stackState(ArrayRef<const LiveBuffer *> state) {
+  uint32_t begin = 0, end = UINT32_MAX;
+  for (const LiveBuffer *buffer : state) {
+    begin = std::max(begin, buffer->begin);
+    end = std::min(end, buffer->end);
+  }
+  if (begin > end)
+    return std::nullopt;
+  SmallVector<size_t> order = llvm::to_vector(llvm::seq(state.size()));
+  llvm::stable_sort(order, [&](size_t a, size_t b) {
+    return std::pair(state[b]->end, state[a]->begin) <
+           std::pair(state[a]->end, state[b]->begin);
+  });
+  std::vector<int64_t> offsets(state.size());
+  int64_t offset = 0;
+  for (size_t index : order) {
+    offsets[index] = offset;
+    offset += state[index]->bytes;
+  }
+  return offsets;
+}
+
 ArenaLayout::ArenaLayout(const GraphLiveness &liveness,
                          planning::PackingCache &cache, int64_t maxWork) {
   auto pack = [&](ArrayRef<const LiveBuffer *> group) {
     std::vector<planning::LiveRange> ranges;
     for (const LiveBuffer *buffer : group)
       ranges.push_back({buffer->bytes, buffer->begin, buffer->end});
-    std::shared_ptr<const planning::Packing> packing =
-        cache.pack(ranges, maxWork);
-    buffers.append(group.begin(), group.end());
-    for (int64_t offset : packing->offsets)
-      offsets.push_back(arenaBytes + offset);
-    arenaBytes += packing->totalBytes;
+    return cache.pack(ranges, maxWork);
   };
-  SmallVector<const LiveBuffer *> state, scratch, behind;
+  SmallVector<const LiveBuffer *> state, scratch;
   for (const LiveBuffer &buffer : liveness.buffers)
     if (buffer.space == MemorySpace::Arena)
       (liveness.isState(buffer) ? state : scratch).push_back(&buffer);
-  if (state.empty()) {
-    pack(scratch);
-    return;
-  }
-
-  pack(state);
-  stateBytes = arenaBytes;
-  Shelf shelf(stateBytes);
-  for (auto [buffer, offset] : llvm::zip(buffers, offsets))
-    if (buffer->bytes != 0)
-      shelf.insert(offset, *buffer);
+  std::shared_ptr<const planning::Packing> packed = pack(state);
   sortByArea(scratch);
-  for (const LiveBuffer *buffer : scratch) {
-    int64_t offset = shelf.find(*buffer);
-    if (offset < 0) {
-      behind.push_back(buffer);
-      continue;
+  auto build = [&](ArrayRef<int64_t> places) {
+    ArenaLayout layout;
+    layout.buffers = state;
+    layout.offsets = places;
+    layout.arenaBytes = layout.stateBytes = packed->totalBytes;
+    Shelf shelf(layout.stateBytes);
+    for (auto [buffer, offset] : llvm::zip(layout.buffers, layout.offsets))
+      if (buffer->bytes != 0)
+        shelf.insert(offset, *buffer);
+    SmallVector<const LiveBuffer *> behind;
+    for (const LiveBuffer *buffer : scratch) {
+      int64_t offset = shelf.find(*buffer);
+      if (offset < 0) {
+        behind.push_back(buffer);
+        continue;
+      }
+      shelf.insert(offset, *buffer);
+      layout.buffers.push_back(buffer);
+      layout.offsets.push_back(offset);
     }
-    shelf.insert(offset, *buffer);
-    buffers.push_back(buffer);
-    offsets.push_back(offset);
-  }
-  pack(behind);
+    std::shared_ptr<const planning::Packing> rest = pack(behind);
+    layout.buffers.append(behind);
+    for (int64_t offset : rest->offsets)
+      layout.offsets.push_back(layout.stateBytes + offset);
+    layout.arenaBytes += rest->totalBytes;
+    return layout;
+  };
+  *this = build(packed->offsets);
+  if (state.empty())
+    return;
+  if (std::optional<std::vector<int64_t>> places = stackState(state))
+    if (ArenaLayout other = build(*places); other.arenaBytes < arenaBytes)
+      *this = std::move(other);
 }

@@ -240,6 +240,9 @@ struct ArenaLayout {
   /// One for each buffer.
   std::vector<int64_t> offsets;
   int64_t arenaBytes = 0, stateBytes = 0;
+
+private:
+  ArenaLayout() = default;
 };
 
 /// A range of bytes with buffers in it, at most one at each byte and position.
