@@ -49,6 +49,19 @@ static bool mayJoin(Operation *op, Operation *other) {
          !isTagged(op->getResult(0));
 }
 
+/// Whether the body of a sum may contain `op`: additions, and the conversions
+/// of narrow numbers, whose sums are rounded.
+static bool isPartOfSum(Operation &op) {
+  return op.hasOneUse() &&
+         (isa<arith::AddFOp, arith::AddIOp, arith::ExtFOp>(op) ||
+          (isa<arith::TruncFOp>(op) &&
+           op.getOperand(0).getDefiningOp<arith::AddFOp>()));
+}
+
+static bool isAddition(Operation &op) {
+  return isa<arith::AddFOp, arith::AddIOp>(op);
+}
+
 /// Whether `op` adds up its inputs, element by element, each of them once.
 static bool isSum(linalg::GenericOp op) {
   if (op.getNumReductionLoops() != 0 || op->getNumResults() != 1 ||
@@ -59,15 +72,14 @@ static bool isSum(linalg::GenericOp op) {
                    [](AffineMap map) { return !map.isIdentity(); }))
     return false;
   Block &body = *op.getBody();
-  return llvm::all_of(body.without_terminator(),
-                      [](Operation &inner) {
-                        return isa<arith::AddFOp, arith::AddIOp>(inner) &&
-                               inner.hasOneUse();
+  Type element = body.getTerminator()->getOperand(0).getType();
+  return llvm::all_of(body.without_terminator(), isPartOfSum) &&
+         llvm::all_of(body.getArguments().drop_back(),
+                      [&](BlockArgument argument) {
+                        return argument.hasOneUse() &&
+                               argument.getType() == element;
                       }) &&
-         llvm::all_of(
-             body.getArguments().drop_back(),
-             [](BlockArgument argument) { return argument.hasOneUse(); }) &&
-         int64_t(body.getOperations().size()) == op.getNumDpsInputs();
+         llvm::count_if(body, isAddition) == op.getNumDpsInputs() - 1;
 }
 
 /// Whether `sum` is also a part of another one, which alone reads it.
@@ -94,7 +106,7 @@ private:
   void collect();
   bool isWorthwhile(ArrayRef<linalg::ContractOp> products) const;
   Value build(ArrayRef<linalg::ContractOp> products) const;
-  Value add(Value lhs, Value rhs) const;
+  Value add(Value lhs, Value rhs);
 
   linalg::GenericOp root;
   /// The sums that are terms of others, outermost first, and all other terms.
@@ -231,21 +243,28 @@ Value SumOfContractions::build(ArrayRef<linalg::ContractOp> products) const {
   return clone(builder, first, first->getResultTypes(), operands)->getResult(0);
 }
 
-Value SumOfContractions::add(Value lhs, Value rhs) const {
+Value SumOfContractions::add(Value lhs, Value rhs) {
   OpBuilder builder(root);
-  auto sum = cast<linalg::GenericOp>(
-      clone(builder, root, root->getResultTypes(), root->getOperands()));
-  SmallVector<AffineMap> maps(3, sum.getIndexingMapsArray().back());
-  sum.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
-  sum.getInputsMutable().assign({lhs, rhs});
-  // The first addition is that of two arguments, whatever their order is.
-  Block &body = *sum.getBody();
-  Operation *addition = &body.front();
-  addition->setOperands({body.getArgument(0), body.getArgument(1)});
-  body.getTerminator()->setOperand(0, addition->getResult(0));
-  while (addition->getNextNode() != body.getTerminator())
-    body.getTerminator()->getPrevNode()->erase();
-  body.eraseArguments(2, body.getNumArguments() - 3);
+  SmallVector<AffineMap> maps(3, root.getIndexingMapsArray().back());
+  Operation &addition = *llvm::find_if(*root.getBody(), isAddition);
+  auto sum = linalg::GenericOp::create(
+      builder, root.getLoc(), root->getResultTypes(), ValueRange{lhs, rhs},
+      root.getDpsInits(), maps, root.getIteratorTypesArray(),
+      [&](OpBuilder &inner, Location loc, ValueRange arguments) {
+        // As it is done in all of them: narrow numbers in a wider type.
+        Type type = arguments[0].getType(), wide = addition.getResultTypes()[0];
+        IRMapping terms;
+        for (unsigned i : {0, 1})
+          terms.map(addition.getOperand(i),
+                    type == wide ? arguments[i]
+                                 : arith::ExtFOp::create(inner, loc, wide,
+                                                         arguments[i]));
+        Value value = inner.clone(addition, terms)->getResult(0);
+        if (type != wide)
+          value = arith::TruncFOp::create(inner, loc, type, value);
+        linalg::YieldOp::create(inner, loc, value);
+      });
+  sum->setDiscardableAttrs(root->getDiscardableAttrDictionary());
   return sum->getResult(0);
 }
 

@@ -84,8 +84,8 @@ static Value makeWithout(linalg::GenericOp sum, unsigned number) {
   addition->erase();
   SmallVector<Value> inputs(sum.getDpsInputs());
   SmallVector<AffineMap> maps = sum.getIndexingMapsArray();
-  auto argument = dyn_cast<BlockArgument>(
-      sum.getBody()->getTerminator()->getOperand(0));
+  auto argument =
+      dyn_cast<BlockArgument>(sum.getBody()->getTerminator()->getOperand(0));
   if (argument && argument.getArgNumber() < inputs.size() &&
       maps[argument.getArgNumber()].isIdentity())
     return inputs[argument.getArgNumber()];

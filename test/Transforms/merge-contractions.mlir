@@ -184,3 +184,55 @@ func.func @donated(%a: tensor<2x64xf32> {remat.donated = 1 : i64}, %b: tensor<2x
   %next = math.tanh %a : tensor<2x64xf32>
   return %r, %next : tensor<64x32xf32>, tensor<2x64xf32>
 }
+
+// -----
+
+// Sums of bf16 as frameworks make them, in f32 and rounded each time: the products are rounded once, together.
+#a = affine_map<(m, n, k) -> (k, m)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+// CHECK-LABEL: func @rounded(
+// CHECK-SAME: %[[A:.*]]: tensor<2x64xbf16>, %[[B:.*]]: tensor<2x32xbf16>, %[[R:.*]]: tensor<64x32xbf16>)
+// CHECK: tensor.concat dim(0) %[[A]], %[[A]], %[[A]], %[[A]]
+// CHECK: tensor.concat dim(0) %[[B]], %[[B]], %[[B]], %[[B]]
+// CHECK: %[[P:.*]] = linalg.contract
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[R]], %[[P]] :
+// CHECK-NEXT: ^bb0(%[[X:.*]]: bf16, %[[Y:.*]]: bf16, %{{.*}}: bf16):
+// CHECK-NEXT: %[[U:.*]] = arith.extf %[[X]]
+// CHECK-NEXT: %[[V:.*]] = arith.extf %[[Y]]
+// CHECK-NEXT: %[[Z:.*]] = arith.addf %[[U]], %[[V]] : f32
+// CHECK-NEXT: %[[T:.*]] = arith.truncf %[[Z]]
+// CHECK-NEXT: linalg.yield %[[T]]
+// CHECK-NOT: linalg.contract
+// CHECK: return %[[S]]
+func.func @rounded(%a: tensor<2x64xbf16>, %b: tensor<2x32xbf16>, %r: tensor<64x32xbf16>) -> tensor<64x32xbf16> {
+  %zero = arith.constant dense<0.0> : tensor<64x32xbf16>
+  %e = tensor.empty() : tensor<64x32xbf16>
+  %0 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xbf16>, tensor<2x32xbf16>) outs(%zero : tensor<64x32xbf16>) -> tensor<64x32xbf16>
+  %1 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xbf16>, tensor<2x32xbf16>) outs(%zero : tensor<64x32xbf16>) -> tensor<64x32xbf16>
+  %2 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xbf16>, tensor<2x32xbf16>) outs(%zero : tensor<64x32xbf16>) -> tensor<64x32xbf16>
+  %3 = linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : tensor<2x64xbf16>, tensor<2x32xbf16>) outs(%zero : tensor<64x32xbf16>) -> tensor<64x32xbf16>
+  %s = linalg.generic {indexing_maps = [#id, #id, #id, #id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %1, %r, %2, %3 : tensor<64x32xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16>) outs(%e : tensor<64x32xbf16>) {
+  ^bb0(%x0: bf16, %x1: bf16, %x2: bf16, %x3: bf16, %x4: bf16, %o: bf16):
+    %f0 = arith.extf %x0 : bf16 to f32
+    %f1 = arith.extf %x1 : bf16 to f32
+    %g1 = arith.addf %f0, %f1 : f32
+    %t1 = arith.truncf %g1 : f32 to bf16
+    %w1 = arith.extf %t1 : bf16 to f32
+    %f2 = arith.extf %x2 : bf16 to f32
+    %g2 = arith.addf %w1, %f2 : f32
+    %t2 = arith.truncf %g2 : f32 to bf16
+    %w2 = arith.extf %t2 : bf16 to f32
+    %f3 = arith.extf %x3 : bf16 to f32
+    %g3 = arith.addf %w2, %f3 : f32
+    %t3 = arith.truncf %g3 : f32 to bf16
+    %w3 = arith.extf %t3 : bf16 to f32
+    %f4 = arith.extf %x4 : bf16 to f32
+    %g4 = arith.addf %w3, %f4 : f32
+    %t4 = arith.truncf %g4 : f32 to bf16
+    linalg.yield %t4 : bf16
+  } -> tensor<64x32xbf16>
+  return %s : tensor<64x32xbf16>
+}

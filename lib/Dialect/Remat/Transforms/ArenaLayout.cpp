@@ -53,8 +53,8 @@ ArenaLayout::ArenaLayout(const GraphLiveness &liveness) {
 }
 
 /// Places for what later calls need, one upon the other: what dies last lies
-/// lowest, so that what is free above, or will be, is one range. None if some of
-/// it is not live together, and may share a place.
+/// lowest, so that what is free above, or will be, is one range. None if some
+/// of it is not live together, and may share a place.
 static std::optional<std::vector<int64_t>>
 stackState(ArrayRef<const LiveBuffer *> state) {
   uint32_t begin = 0, end = UINT32_MAX;
