@@ -14,6 +14,12 @@
 using namespace mlir;
 using namespace remat;
 
+bool remat::isPartOfSum(Operation &op) {
+  return isa<arith::AddFOp, arith::AddIOp, arith::ExtFOp>(op) ||
+         (isa<arith::TruncFOp>(op) &&
+          op.getOperand(0).getDefiningOp<arith::AddFOp>());
+}
+
 bool remat::isElementwiseSum(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 2 || op->getNumResults() != 1 ||
       !op.hasPureTensorSemantics() ||

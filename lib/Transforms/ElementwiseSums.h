@@ -11,6 +11,10 @@
 
 namespace remat {
 
+/// Whether the body of an elementwise sum may contain `op`: additions, and the
+/// conversions of narrow numbers whose sums are rounded.
+bool isPartOfSum(mlir::Operation &op);
+
 /// Whether `op` is the elementwise sum of its two inputs.
 bool isElementwiseSum(mlir::linalg::GenericOp op);
 

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementwiseSums.h"
 #include "FusionTraffic.h"
 #include "Tuning.h"
 
@@ -82,7 +83,8 @@ static bool isMask(linalg::GenericOp op) {
 /// Whether `op` adds up tensors and does nothing else.
 static bool isSum(linalg::GenericOp op) {
   return op.getNumReductionLoops() == 0 &&
-         llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+         llvm::all_of(op.getBody()->without_terminator(), isPartOfSum) &&
+         llvm::any_of(op.getBody()->without_terminator(), [](Operation &inner) {
            return isa<arith::AddFOp>(inner);
          });
 }

@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementwiseSums.h"
 #include "Tuning.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
@@ -49,15 +50,6 @@ static bool mayJoin(Operation *op, Operation *other) {
          !isTagged(op->getResult(0));
 }
 
-/// Whether the body of a sum may contain `op`: additions, and the conversions
-/// of narrow numbers, whose sums are rounded.
-static bool isPartOfSum(Operation &op) {
-  return op.hasOneUse() &&
-         (isa<arith::AddFOp, arith::AddIOp, arith::ExtFOp>(op) ||
-          (isa<arith::TruncFOp>(op) &&
-           op.getOperand(0).getDefiningOp<arith::AddFOp>()));
-}
-
 static bool isAddition(Operation &op) {
   return isa<arith::AddFOp, arith::AddIOp>(op);
 }
@@ -73,7 +65,10 @@ static bool isSum(linalg::GenericOp op) {
     return false;
   Block &body = *op.getBody();
   Type element = body.getTerminator()->getOperand(0).getType();
-  return llvm::all_of(body.without_terminator(), isPartOfSum) &&
+  return llvm::all_of(body.without_terminator(),
+                      [](Operation &inner) {
+                        return isPartOfSum(inner) && inner.hasOneUse();
+                      }) &&
          llvm::all_of(body.getArguments().drop_back(),
                       [&](BlockArgument argument) {
                         return argument.hasOneUse() &&

@@ -1,5 +1,10 @@
 // RUN: remat-opt %s --remat-fuse-elementwise | FileCheck %s
 
+// The same of bf16, as frameworks add it: in f32, and rounded each time.
+// RUN: sed -e 's/f32/bf16/g' -e 's/^\( .*\)= arith.addf.*/%x = arith.extf %a : bf16 to f32 %y = arith.extf %b : bf16 to f32 \
+// RUN:   %z = arith.addf %x, %y : f32 \1= arith.truncf %z : f32 to bf16/' %s \
+// RUN:   | remat-opt --remat-fuse-elementwise | FileCheck %s
+
 // A sum of many terms is fused to sums of four tensors each: one sum would hold
 // all terms at once.
 // CHECK-LABEL: @main
