@@ -215,9 +215,10 @@ def ScatterIntoSumsPass
   let description = [{
     A `remat.scatter` that only an elementwise sum reads, in f32, f64 or
     integers, starts from the other terms of the sum, however many these are: no
-    tensor of zeros is made and added. The gradient of an embedding whose table is a factor of the logits,
-    too, is one buffer so. What a caller adds up in the buffer of an argument is
-    left alone: that is rounded once.
+    tensor of zeros is made and added. The gradient of an embedding that is looked
+    up several times, and whose table is a factor of the logits, too, is one
+    buffer so. What a caller adds up in the buffer of an argument is left alone:
+    that is rounded once.
   }];
   let dependentDialects = ["::remat::RematDialect",
                            "::mlir::linalg::LinalgDialect"];

@@ -98,9 +98,8 @@ struct RowTuning {
   /// The most bytes of a factor that is packed once for all blocks.
   static constexpr int64_t maxPackedBytes = 768 << 10;
   /// What such factors, what stays inside and factors A that are widened may
-  /// take on the stack together. A thread has 2 MiB where a process has no
-  /// limit
-  /// (`ulimit -s unlimited`); a panel of B is there, too.
+  /// take on the stack together. A panel of B is there, too, and a thread has
+  /// 2 MiB where a process has no limit (`ulimit -s unlimited`).
   static constexpr int64_t maxStackBytes = 3 << 19;
 };
 

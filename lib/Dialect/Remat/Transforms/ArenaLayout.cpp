@@ -8,7 +8,8 @@
 // several, what is live from one call to the next is packed first, at the
 // bottom. Until such a value is made, and once it is dead, its place is free:
 // what lives within one call goes there if it fits, largest first, and else
-// behind the state, in memory that only lasts for the call.
+// behind the state, in memory that only lasts for the call. The fewer ranges
+// are free, the more fits: of two orders of the state, the better one is taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,7 +91,14 @@ ArenaLayout::ArenaLayout(const GraphLiveness &liveness,
   for (const LiveBuffer &buffer : liveness.buffers)
     if (buffer.space == MemorySpace::Arena)
       (liveness.isState(buffer) ? state : scratch).push_back(&buffer);
-  std::shared_ptr<const planning::Packing> packed = pack(state);
+  std::shared_ptr<const planning::Packing> packed =
+      pack(state.empty() ? scratch : state);
+  if (state.empty()) {
+    buffers = scratch;
+    offsets = packed->offsets;
+    arenaBytes = packed->totalBytes;
+    return;
+  }
   sortByArea(scratch);
   auto build = [&](ArrayRef<int64_t> places) {
     ArenaLayout layout;
@@ -120,8 +128,6 @@ ArenaLayout::ArenaLayout(const GraphLiveness &liveness,
     return layout;
   };
   *this = build(packed->offsets);
-  if (state.empty())
-    return;
   if (std::optional<std::vector<int64_t>> places = stackState(state))
     if (ArenaLayout other = build(*places); other.arenaBytes < arenaBytes)
       *this = std::move(other);
