@@ -91,14 +91,14 @@ ArenaLayout::ArenaLayout(const GraphLiveness &liveness,
   for (const LiveBuffer &buffer : liveness.buffers)
     if (buffer.space == MemorySpace::Arena)
       (liveness.isState(buffer) ? state : scratch).push_back(&buffer);
-  std::shared_ptr<const planning::Packing> packed =
-      pack(state.empty() ? scratch : state);
   if (state.empty()) {
+    std::shared_ptr<const planning::Packing> packed = pack(scratch);
     buffers = scratch;
     offsets = packed->offsets;
     arenaBytes = packed->totalBytes;
     return;
   }
+  std::shared_ptr<const planning::Packing> packed = pack(state);
   sortByArea(scratch);
   auto build = [&](ArrayRef<int64_t> places) {
     ArenaLayout layout;
