@@ -13,6 +13,8 @@
 #include "Step.h"
 #include "Threads.h"
 
+#include "remat/Runtime/KernelCalls.h"
+
 #include <algorithm>
 #include <cstring>
 #include <ctime>
@@ -289,7 +291,9 @@ void remat_step::runBeside(uint32_t index) {
 
 remat_status remat_step::runKernel(uint32_t index) {
   const remat_entry &entry = table.entries[index];
-  std::fill(statuses.begin(), statuses.end(), remat_kernel_status());
+  remat_kernel_status none = {};
+  none.calls = &remat_calls_of_kernels;
+  std::fill(statuses.begin(), statuses.end(), none);
   void *const *buffers = pointers.data() + prepared[index].firstPointer;
   remat_kernel_fn kernel = kernels[entry.callee];
   parallelFor(threads, entry.extent, entry.grain,

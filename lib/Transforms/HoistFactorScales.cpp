@@ -397,13 +397,20 @@ static linalg::ContractOp hoistRows(RewriterBase &rewriter,
   return copy;
 }
 
+/// Whether a factor has elements of 16 bits, or is made of them.
+static bool isNarrow(Value factor) {
+  return getElementTypeOrSelf(factor.getType()).getIntOrFloatBitWidth() == 16 ||
+         findWidening(factor) || findScaled(factor);
+}
+
 linalg::ContractOp remat::hoistFactorScales(RewriterBase &rewriter,
-                                            linalg::ContractOp op) {
+                                            linalg::ContractOp op,
+                                            bool ofWide) {
   bool isStatic = llvm::all_of(op->getOperandTypes(), [](Type type) {
     return cast<ShapedType>(type).hasStaticShape();
   });
   if (!isStatic || !isF32(op->getResult(0)) || !startsFromZeros(op) ||
-      !isFree(op))
+      !isFree(op) || (!ofWide && !llvm::any_of(op.getInputs(), isNarrow)))
     return op;
   // Fewer elements are scaled.
   for (unsigned number = 0; number < 2; ++number)

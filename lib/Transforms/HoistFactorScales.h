@@ -22,9 +22,11 @@ namespace remat {
 
 /// Lets `op`, which adds up in f32 from zeros, read its factors before they are
 /// scaled, and scales its result instead. Factors that are made of narrower
-/// floats become these, widened last. What replaces `op`, or itself.
+/// floats become these, widened last. Unless `ofWide`, one factor at least is
+/// made of such. What replaces `op`, or itself.
 mlir::linalg::ContractOp hoistFactorScales(mlir::RewriterBase &rewriter,
-                                           mlir::linalg::ContractOp op);
+                                           mlir::linalg::ContractOp op,
+                                           bool ofWide);
 
 } // namespace remat
 

@@ -173,10 +173,10 @@ struct MatchFactors
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::ContractOp> contractions =
         collectOps<linalg::ContractOp>(getOperation());
-    // Where a library makes epilogues, it multiplies narrow factors faster.
-    bool hoists = getTargetFacts(getOperation()).getEpilogues();
+    // Where tiles are multiplied on tensor cores, they take f32 apart.
+    bool ofWide = getTargetFacts(getOperation()).getEpilogues();
     for (linalg::ContractOp op : contractions)
-      matchFactors(rewriter, hoists ? hoistFactorScales(rewriter, op) : op);
+      matchFactors(rewriter, hoistFactorScales(rewriter, op, ofWide));
   }
 };
 } // namespace

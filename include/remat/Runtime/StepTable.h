@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 16u
+#define REMAT_STEP_TABLE_VERSION 17u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check", "no body".
@@ -52,17 +52,20 @@ typedef enum remat_dtype {
 /// What a kernel reports when a checked index is out of range, or an assertion
 /// fails, which has bound -1. It must then not access memory through that
 /// index. `check` is a number in the table's list of check messages, or -1.
+/// Behind that is what a kernel for a CPU may call (KernelCalls.h).
 typedef struct remat_kernel_status {
   int32_t failed;
   int32_t check;
   int64_t index;
   int64_t bound;
+  const struct remat_kernel_calls *calls; // NULL on a device
 } remat_kernel_status;
 
 /// A kernel computes the part [begin, end) of its outer parallel extent.
 /// `buffers` are the entry's operands, then its results, then its workspace if
-/// it has one. Disjoint ranges run concurrently; each thread has its own zeroed
-/// status. What a kernel computes must not depend on how the extent is split.
+/// it has one. Disjoint ranges run concurrently; each thread has its own
+/// status, in which nothing has failed yet. What a kernel computes must not
+/// depend on how the extent is split.
 typedef void (*remat_kernel_fn)(void *const *buffers, int64_t begin,
                                 int64_t end, remat_kernel_status *status);
 

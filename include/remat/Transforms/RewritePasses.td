@@ -38,12 +38,12 @@ def NarrowContractionOperandsPass : Pass<"remat-narrow-contraction-operands", ":
 
     Products of numbers do not change by either.
 
-    Where the target's fact `epilogues` says that the library adds up products of
-    narrow factors in f32, what a factor is multiplied with, divided by or
-    replaced by zeros by is done to the product first, as far as it does not
-    depend on the index that is added up: attention's queries and keys are narrow
-    before they are scaled, and its exponentials are divided by their sum behind
-    the product with the values. Results then differ by rounding errors.
+    Where a factor has 16 bits or is made of such, or where the target's fact
+    `epilogues` is set, what a factor is multiplied with, divided by or replaced
+    by zeros by is done to the product first, as far as it does not depend on the
+    index that is added up: attention's queries and keys are narrow before they
+    are scaled, and its exponentials are divided by their sum behind the product
+    with the values. Results then differ by rounding errors.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",

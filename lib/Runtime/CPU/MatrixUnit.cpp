@@ -502,7 +502,7 @@ REMAT_AMX void sumBlock(const MatrixBlock &block) {
 } // namespace
 
 /// A process asks the system for the registers, once.
-static bool hasMatrixUnit() {
+bool remat::hasMatrixUnit() {
   static bool isAllowed = [] {
     constexpr int requestPermission = 0x1023, tileData = 18;
     unsigned needed = dnnl_cpu_isa_avx512_core_amx;
@@ -528,6 +528,7 @@ REMAT_AMX void remat::sumOnMatrixUnit(const MatrixBlock &block) {
 
 #else
 
+bool remat::hasMatrixUnit() { return false; }
 bool remat::usesMatrixUnit(const remat_matmul &) { return false; }
 void remat::sumOnMatrixUnit(const remat::MatrixBlock &) {}
 

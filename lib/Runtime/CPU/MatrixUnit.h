@@ -20,6 +20,9 @@
 
 namespace remat {
 
+/// Whether this machine has a matrix unit that the process and oneDNN may use.
+bool hasMatrixUnit();
+
 /// Whether a matmul is one of f32 that takes less time on a matrix unit, and
 /// this machine has one that the process and oneDNN may use.
 bool usesMatrixUnit(const remat_matmul &matmul);

@@ -153,17 +153,16 @@ void RowEmitter::emitPacked(OpBuilder &builder, const RowStep &step,
   bool isRow =
       !last->isReduction &&
       nest.outputs[0].coefficients[last - nest.loops.data()] == matmul.c.row;
-  int64_t size = getPackedSize(tile, matmul.maxK, matmul.n);
+  int64_t size = getPackedSize(tile, matmul);
   if (!isRow || matmul.c.column != 1 || size * 4 > RowTuning::maxPackedBytes ||
       stackBytes + size * 4 > RowTuning::maxStackBytes)
     return;
   stackBytes += size * 4;
-  matmul.maxK = last->isReduction ? schedule.runRows : matmul.maxK;
   OpBuilder onEntry = OpBuilder::atBlockBegin(kernel.entry);
   packed[&step] = memref::AllocaOp::create(
       onEntry, loc, MemRefType::get({size}, builder.getF32Type()),
       onEntry.getI64IntegerAttr(64));
-  emitPack(builder, loc, tile, matmul, packed[&step]);
+  emitPack(builder, loc, tile, matmul, packed[&step], kernel.status);
 }
 
 /// What precedes the blocks of a run.
@@ -197,7 +196,8 @@ LogicalResult RowEmitter::emitStep(OpBuilder &builder, const RowStep &step) {
     tileBuffers.widenedBytes =
         std::min(getTargetFacts(function).getBlockBytes(),
                  RowTuning::maxStackBytes - stackBytes);
-    emitTileMatmul(builder, loc, tile, matmul, kernel.entry, tileBuffers);
+    emitTileMatmul(builder, loc, tile, matmul, kernel.entry, kernel.status,
+                   tileBuffers);
     return success();
   }
   std::unique_ptr<Emitter> emitter =

@@ -6,6 +6,7 @@
 
 #include "TileMatmul.h"
 #include "LoopEmitter.h"
+#include "MatrixUnit.h"
 #include "Tuning.h"
 
 #include "remat/Codegen/IndexArithmetic.h"
@@ -348,8 +349,9 @@ TileMatrix Emission::emitWidened(Value buffer) {
 }
 
 TileShape remat::cpu::getTileShape(const llvm::TargetMachine &machine) {
-  auto make = [](int64_t lanes, int64_t rows) {
-    return TileShape{lanes, rows, TileTuning::panelVectors * lanes};
+  auto make = [&](int64_t lanes, int64_t rows) {
+    return TileShape{lanes, rows, TileTuning::panelVectors * lanes,
+                     hasMatrixUnit(machine)};
   };
   if (hasX86Feature(machine, "avx512f"))
     return make(16, TileTuning::manyRows);
@@ -359,14 +361,24 @@ TileShape remat::cpu::getTileShape(const llvm::TargetMachine &machine) {
                                                    : TileTuning::manyRows);
 }
 
-int64_t remat::cpu::getPackedSize(const TileShape &tile, int64_t maxK,
-                                  int64_t n) {
-  return maxK * llvm::alignTo(n, tile.columns);
+static bool usesMatrixUnit(const TileShape &tile, const TileMatmul &matmul) {
+  return tile.hasMatrixUnit && suitsMatrixUnit(matmul);
+}
+
+int64_t remat::cpu::getPackedSize(const TileShape &tile,
+                                  const TileMatmul &matmul) {
+  if (usesMatrixUnit(tile, matmul))
+    return getUnitPackedSize(matmul);
+  return matmul.maxK * llvm::alignTo(matmul.n, tile.columns);
 }
 
 void remat::cpu::emitPack(OpBuilder &builder, Location loc,
                           const TileShape &tile, const TileMatmul &matmul,
-                          Value buffer) {
+                          Value buffer, Value status) {
+  if (usesMatrixUnit(tile, matmul)) {
+    emitUnitPack(builder, loc, matmul, buffer, status);
+    return;
+  }
   Emission emission(builder, loc, tile, matmul);
   emission.forPanels([&](Value panel, int64_t width) {
     emission.emitPanelPack(panel, width, buffer, emission.getPlace(panel));
@@ -393,7 +405,12 @@ static Value reserve(Value &buffer, int64_t size, Block *entry, Location loc) {
 
 void remat::cpu::emitTileMatmul(OpBuilder &builder, Location loc,
                                 const TileShape &tile, TileMatmul matmul,
-                                Block *entry, TileBuffers &buffers) {
+                                Block *entry, Value status,
+                                TileBuffers &buffers) {
+  if (usesMatrixUnit(tile, matmul)) {
+    emitUnitMatmul(builder, loc, matmul, status);
+    return;
+  }
   Emission emission(builder, loc, tile, matmul);
   if (matmul.c.column != 1) {
     emission.emitScalar();

@@ -32,18 +32,20 @@ struct TileShape {
   int64_t rows;
   /// Those of a panel of B, a multiple of `lanes`.
   int64_t columns;
+  /// Whether factors of bf16 are multiplied on a matrix unit (MatrixUnit.h).
+  bool hasMatrixUnit = false;
 };
 
 /// What the vector registers of `machine` have room for.
 TileShape getTileShape(const llvm::TargetMachine &machine);
 
-/// Elements of B as panels.
-int64_t getPackedSize(const TileShape &tile, int64_t maxK, int64_t n);
+/// Floats that B takes in the form in which the matmul reads it.
+int64_t getPackedSize(const TileShape &tile, const TileMatmul &matmul);
 
-/// Packs B into `buffer`.
+/// Packs B into `buffer`. `status` is the kernel's, here and below.
 void emitPack(mlir::OpBuilder &builder, mlir::Location loc,
               const TileShape &tile, const TileMatmul &matmul,
-              mlir::Value buffer);
+              mlir::Value buffer, mlir::Value status);
 
 /// Whether B is read where it lies, unless it is packed already.
 bool canReadDirectly(const TileMatmul &matmul);
@@ -59,7 +61,8 @@ struct TileBuffers {
 /// Emits the matmul. `buffers` are allocated in `entry`.
 void emitTileMatmul(mlir::OpBuilder &builder, mlir::Location loc,
                     const TileShape &tile, TileMatmul matmul,
-                    mlir::Block *entry, TileBuffers &buffers);
+                    mlir::Block *entry, mlir::Value status,
+                    TileBuffers &buffers);
 
 } // namespace remat::cpu
 

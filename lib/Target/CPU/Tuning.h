@@ -117,6 +117,13 @@ struct TileTuning {
   static constexpr int64_t maxPanelRows = 2048;
 };
 
+/// Contractions of tiles on a matrix unit (MatrixUnit.cpp).
+struct UnitTuning {
+  /// The least extents: tiles have 16 rows, 16 columns and 32 terms, and what
+  /// is missing is filled up with zeros.
+  static constexpr int64_t minRows = 8, minColumns = 16, minTerms = 16;
+};
+
 } // namespace remat::cpu
 
 #endif // REMAT_LIB_TARGET_CPU_TUNING_H

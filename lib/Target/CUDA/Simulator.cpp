@@ -320,7 +320,7 @@ void remat::cuda::remat_simulate_launch(SimulatedThread code,
       continue;
     std::fprintf(stderr, "%s of block %lld\n", fault,
                  static_cast<long long>(block));
-    *status = {1, -1, -1, -1};
+    *status = {1, -1, -1, -1, nullptr};
     break;
   }
   running = before;

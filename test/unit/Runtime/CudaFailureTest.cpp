@@ -173,15 +173,15 @@ TEST_F(CudaFailureTest, ChecksNameTheEntry) {
     remat_status status;
     const char *message;
   } cases[] = {
-      {{1, 0, -7, 12},
+      {{1, 0, -7, 12, nullptr},
        REMAT_INDEX_OUT_OF_BOUNDS,
        "entry 0 'gather' at model.py:3: index -7 is out of bounds, expected 0 "
        "to 11: indices of 'gather'"},
-      {{1, -1, 99, 12},
+      {{1, -1, 99, 12, nullptr},
        REMAT_INDEX_OUT_OF_BOUNDS,
        "entry 0 'gather' at model.py:3: index 99 is out of bounds, expected 0 "
        "to 11"},
-      {{1, 0, -1, -1},
+      {{1, 0, -1, -1, nullptr},
        REMAT_ASSERTION_FAILED,
        "entry 0 'gather' at model.py:3: indices of 'gather'"}};
   for (auto [failure, status, message] : cases) {

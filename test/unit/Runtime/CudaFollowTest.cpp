@@ -126,7 +126,8 @@ StepTableBuilder makeGather() {
     auto *y = static_cast<float *>(parameters[1]);
     std::copy_n(x, cudaElements, y);
     if (std::find(x, x + cudaElements, 7) != x + cudaElements)
-      *static_cast<remat_kernel_status *>(parameters[2]) = {1, 0, 7, 5};
+      *static_cast<remat_kernel_status *>(parameters[2]) = {1, 0, 7, 5,
+                                                            nullptr};
   });
   StepTableBuilder builder;
   uint32_t x = addVectorArgument(builder, "x");

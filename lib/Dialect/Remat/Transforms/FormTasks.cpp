@@ -207,8 +207,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
   builder.setInsertionPointToStart(&body);
   Block &operations = func.getBody().front();
   SmallVector<Cluster> clusters = formClusters(operations);
-  // Where a library makes epilogues, it multiplies narrow factors faster.
-  if (target.getEpilogues() && narrowFactors(operations))
+  if (narrowFactors(operations))
     clusters = formClusters(operations);
   if (target.getSharedStrides() && spreadSlices(operations, clusters))
     clusters = formClusters(operations);
