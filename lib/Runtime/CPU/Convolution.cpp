@@ -7,8 +7,9 @@
 // oneDNN's direct kernels want blocked layouts; on plain ones it falls back to
 // im2col and a matmul, which is about half as fast, needs more scratch, and
 // allocates inside. So, in this order:
-//   1. few positions, f64, which oneDNN has not, or gradients of filters of one
-//      point in bf16: a product with the windows (WindowMatmul.cpp);
+//   1. few positions, f64, which oneDNN has not, or gradients of filters in
+//      bf16 whose windows do not overlap: a product with the windows
+//      (WindowMatmul.cpp);
 //   2. gradients of filters without AVX-512, by our own loops
 //      (FilterGradient.cpp);
 //   3. activations where they are, only the filter in the kernel's layout

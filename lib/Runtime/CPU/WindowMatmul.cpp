@@ -17,8 +17,9 @@
 //   filter gradient   filter   [channel, tap]      = output * windows^T
 //
 // For f64, oneDNN has no kernels at all, and this is the way for any number of
-// positions. So it is for gradients of filters of one point in bf16, for which
-// its kernels take up to six times as long; the factors are the activations
+// positions. So it is for gradients of filters in bf16 whose windows do not
+// overlap, as those of one point and of the patches of a vision transformer,
+// for which its kernels take up to six times as long. Activations are read
 // where they are, if their positions or channels lie next to each other.
 // Positions are taken in chunks, so that copied windows are no larger than the
 // filter or a megabyte. What a chunk is depends on the shapes alone, and so do
@@ -131,6 +132,7 @@ public:
            std::string &error) override;
 
 private:
+  bool areApart() const;
   bool isSuited() const;
   void findMatrices();
   bool prepareProducts();
@@ -144,6 +146,8 @@ private:
                       int64_t lastChannel, const Function &function) const;
   void gatherWindows(const T *input, T *windows, int64_t begin,
                      int64_t count) const;
+  void gatherRows(const T *input, T *windows, int64_t begin,
+                  int64_t count) const;
   void clearInput(T *input) const;
   void scatterWindows(const T *windows, T *input, int64_t begin,
                       int64_t count) const;
@@ -192,6 +196,17 @@ constexpr remat_dtype dtypeOf = isBfloat16<T>                ? REMAT_BF16
 
 } // namespace
 
+/// Whether windows lie inside of the input, and no element in two of them.
+template <typename T>
+bool WindowMatmul<T>::areApart() const {
+  for (int i = 0; i < d.spatial_rank; ++i)
+    if (d.pad_lo[i] != 0 || (d.filter[i] != 1 && d.dilation[i] != 1) ||
+        (d.output[i] != 1 && d.stride[i] < d.filter[i]) ||
+        (d.output[i] - 1) * d.stride[i] + d.filter[i] > d.input[i])
+      return false;
+  return true;
+}
+
 /// Whether a matmul is better than a kernel for convolutions.
 template <typename T>
 bool WindowMatmul<T>::isSuited() const {
@@ -205,19 +220,24 @@ bool WindowMatmul<T>::isSuited() const {
     // A matmul's threads share the tiles of its result.
     constexpr int64_t tile = 64;
     auto tiles = [](int64_t extent) { return (extent + tile - 1) / tile; };
+    // Narrow results of long sums are slow.
+    constexpr int64_t leastTaps = 2 * tile;
     return d.kind == REMAT_CONV_FILTER_GRADIENT &&
-           (areFewPositions || shape.points == 1) &&
+           (areFewPositions || shape.points == 1 ||
+            (shape.taps >= leastTaps && areApart())) &&
            tiles(d.output_channels) * tiles(shape.taps) >= threads;
   }
   return areFewPositions || dtypeOf<T> == REMAT_F64;
 }
 
-/// Finds the matrices of gradients of filters of one point in bf16 where the
-/// activations are: there, positions are many. Copies of few positions take no
-/// time, and oneDNN would copy columns to more memory.
+/// Finds the matrices of gradients of filters in bf16 where the activations
+/// are, if windows do not overlap: there, positions are many. Copies of few
+/// positions take no time, and oneDNN would copy columns to more memory.
 template <typename T>
 void WindowMatmul<T>::findMatrices() {
-  bool mayBe = isBfloat16<T> && shape.points == 1, areInside = true;
+  bool areMany = shape.positions > d.output_channels;
+  bool mayBe = isBfloat16<T> && (shape.points == 1 || (areMany && areApart()));
+  bool areInside = shape.points == 1;
   std::vector<Dimension> inputs{{d.batch, d.input_strides[0]}};
   std::vector<Dimension> outputs{{d.batch, d.output_strides[0]}};
   for (int i = 0; i < d.spatial_rank; ++i) {
@@ -233,7 +253,10 @@ void WindowMatmul<T>::findMatrices() {
       mayBe && output.find(d.output_channels, d.output_strides[1], outputs);
   constexpr int64_t maxElements = (1 << 20) / sizeof(T);
   chunk = shape.positions;
-  if (!windowsAreInput || !matrixIsOutput)
+  // What is added up from chunk to chunk takes bytes as well.
+  int64_t sums = isBfloat16<T> ? 2 * d.output_channels * shape.taps : 0;
+  if ((!windowsAreInput || !matrixIsOutput) &&
+      shape.positions * shape.taps > maxElements + sums)
     chunk =
         std::min(chunk, std::max(maxElements / shape.taps, d.output_channels));
   bool isForward = d.kind == REMAT_CONV_FORWARD;
@@ -374,6 +397,10 @@ void WindowMatmul<T>::forEachElement(int64_t begin, int64_t count,
 template <typename T>
 void WindowMatmul<T>::gatherWindows(const T *input, T *windows, int64_t begin,
                                     int64_t count) const {
+  bool hasRows = filter.channelIsSlow && windowTap == 1 &&
+                 d.input_strides[1 + d.spatial_rank] == 1;
+  if (hasRows && areApart())
+    return gatherRows(input, windows, begin, count);
   // Elements outside of the input are zeros.
   std::memset(windows, 0, roundUp<T>(chunk * shape.taps));
   parallelFor(threads, d.input_channels, 16,
@@ -383,6 +410,34 @@ void WindowMatmul<T>::gatherWindows(const T *input, T *windows, int64_t begin,
                                  windows[window] = input[in];
                                });
               });
+}
+
+/// The same for windows whose rows are rows of the input.
+template <typename T>
+void WindowMatmul<T>::gatherRows(const T *input, T *windows, int64_t begin,
+                                 int64_t count) const {
+  int inner = d.spatial_rank - 1;
+  int64_t perImage = shape.positions / d.batch, length = d.filter[inner];
+  parallelFor(threads, count, 16, [&](int64_t low, int64_t high, int) {
+    for (int64_t position = low; position < high; ++position) {
+      int64_t rest = (begin + position) % perImage;
+      int64_t from = (begin + position) / perImage * d.input_strides[0];
+      for (int i = inner; i >= 0; --i) {
+        from += rest % d.output[i] * d.stride[i] * d.input_strides[2 + i];
+        rest /= d.output[i];
+      }
+      T *to = windows + position * windowPosition;
+      for (int64_t c = 0; c < d.input_channels; ++c)
+        for (int64_t row = 0; row < shape.points / length; ++row) {
+          int64_t at = from + c * d.input_strides[1], restRow = row;
+          for (int i = inner - 1; i >= 0; --i) {
+            at += restRow % d.filter[i] * d.input_strides[2 + i];
+            restRow /= d.filter[i];
+          }
+          to = std::copy_n(input + at, length, to);
+        }
+    }
+  });
 }
 
 template <typename T>

@@ -164,6 +164,28 @@ TEST(Convolution, Points) {
     }
 }
 
+/// Gradients of filters in bf16 whose windows do not overlap are matmuls, of a
+/// chunk of positions after the other if there are many.
+TEST(Convolution, Patches) {
+  if (!hasBfloat16Matmuls())
+    GTEST_SKIP() << "no matmuls of bf16 on this CPU";
+  std::mt19937 random(18);
+  for (int64_t stride : {3, 4, 5})
+    for (int64_t extent : {22, 152})
+      for (int layout = 0; layout < 2; ++layout) {
+        Case test = square(REMAT_CONV_FILTER_GRADIENT, 3, 8, 32, extent, 4,
+                           stride, 0, layout);
+        remat_convolution &d = test.d;
+        d.input_dtype = d.filter_dtype = d.output_dtype = REMAT_BF16;
+        std::string name = remat_convolution_implementation(&d, 1);
+        SCOPED_TRACE("stride " + std::to_string(stride) + ", layout " +
+                     std::to_string(layout) + ": " + name);
+        EXPECT_EQ(name.substr(0, 7) == "windows", stride >= 4);
+        for (int threads : {1, 2})
+          runCase(test, random, threads);
+      }
+}
+
 /// In f32, a filter of one point is a matmul where there is a matrix unit, if
 /// the positions of an image, or of all of them for the filter's gradient, lie
 /// at one distance.
