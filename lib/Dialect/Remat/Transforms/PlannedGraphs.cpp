@@ -84,6 +84,23 @@ GraphPlanner::apply(const GraphPlan &plan) {
   return std::move(*planned);
 }
 
+/// Why an arena is larger than what is live in it at a time.
+static std::string describeGaps(const ArenaLayout &layout, int64_t peakBytes) {
+  int64_t more = layout.arenaBytes - peakBytes;
+  if (more == 0)
+    return "";
+  std::string text = "\ntheir addresses need an arena of " +
+                     std::to_string(layout.arenaBytes) + " bytes, " +
+                     std::to_string(more) + " more: ";
+  if (layout.stateBytes == 0)
+    return text + "places that become free are not what later buffers need";
+  return text + std::to_string(layout.stateBytes) +
+         " bytes of state from one call to the next, and " +
+         std::to_string(layout.arenaBytes - layout.stateBytes) +
+         " bytes behind it for what lives within a call and does not fit into "
+         "free places of the state";
+}
+
 llvm::Expected<std::string>
 GraphPlanner::explainSmallest(const planning::Plan &smallest, bool isCutShort,
                               const planning::SolverOptions &solver) {
@@ -91,6 +108,10 @@ GraphPlanner::explainSmallest(const planning::Plan &smallest, bool isCutShort,
   if (!outcome)
     return outcome.takeError();
   std::string evidence = describePeak(*outcome->graph, graph);
+  if (options.reuseResultBuffers)
+    evidence += describeGaps(
+        ArenaLayout(GraphLiveness(*outcome->graph), cache, allPackingWork),
+        outcome->peakBytes);
   if (isCutShort)
     evidence += "\nthe search for a smaller budget was cut short; more effort "
                 "may find one";
