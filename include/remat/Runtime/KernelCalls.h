@@ -48,6 +48,9 @@ typedef struct remat_kernel_calls {
 /// The only one there is.
 extern const remat_kernel_calls remat_calls_of_kernels;
 
+/// Whether this machine has such a unit that the process and oneDNN may use.
+int remat_has_matrix_unit(void);
+
 /// Bytes of such a factor as it is packed.
 int64_t remat_tile_packed_bytes(int64_t k, int64_t n, int32_t dtype);
 

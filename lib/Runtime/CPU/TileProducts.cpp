@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatrixUnit.h"
+#include "VectorIsa.h"
 
 #include "remat/Runtime/KernelCalls.h"
 
@@ -109,7 +110,7 @@ struct Matmul {
   }
 }
 
-void multiplyInF32(const Matmul &matmul) {
+[[gnu::always_inline]] inline void multiplyInF32(const Matmul &matmul) {
   for (int64_t row = 0; row < matmul.m; row += group)
     for (int64_t column = 0; column < matmul.n; column += group)
       sumInF32(matmul, row, column, 0, matmul.k, matmul.accumulate);
@@ -124,6 +125,8 @@ int64_t roundUp(int64_t number, int64_t multiple) {
 }
 
 } // namespace
+
+int remat_has_matrix_unit(void) { return hasMatrixUnit(); }
 
 int64_t remat_tile_packed_bytes(int64_t k, int64_t n, int32_t dtype) {
   int64_t parts = dtype == REMAT_F32 ? 2 : 1;
@@ -581,18 +584,24 @@ REMAT_AMX static void multiplyConfigured(const Matmul &matmul) {
   _tile_release();
 }
 
-static bool multiplyOnMatrixUnit(const Matmul &matmul) {
-  if (!hasMatrixUnit())
-    return false;
-  multiplyConfigured(matmul);
-  return true;
+[[gnu::target("avx512f")]] static void multiplyInVectors(const Matmul &matmul) {
+  multiplyInF32(matmul);
+}
+
+static void multiply(const Matmul &matmul) {
+  if (hasMatrixUnit())
+    multiplyConfigured(matmul);
+  else if (getVectorIsa() == VectorIsa::Avx512)
+    multiplyInVectors(matmul);
+  else
+    multiplyInF32(matmul);
 }
 
 #else
 
 static void packTile(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                      int64_t) {}
-static bool multiplyOnMatrixUnit(const Matmul &) { return false; }
+static void multiply(const Matmul &matmul) { multiplyInF32(matmul); }
 
 #endif
 
@@ -611,8 +620,7 @@ static void multiplyTile(int64_t a, int64_t aRow, int64_t aColumn,
                 n,
                 k,
                 accumulate != 0};
-  if (!multiplyOnMatrixUnit(matmul))
-    multiplyInF32(matmul);
+  multiply(matmul);
 }
 
 const remat_kernel_calls remat_calls_of_kernels = {packTile, multiplyTile};

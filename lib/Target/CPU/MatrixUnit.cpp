@@ -26,6 +26,10 @@ using namespace remat::codegen;
 using namespace remat::cpu;
 
 bool remat::cpu::hasMatrixUnit(const llvm::TargetMachine &machine) {
+  // What is made for this machine itself names its features.
+  bool isHere = !machine.getTargetFeatureString().empty();
+  if (isHere && !remat_has_matrix_unit())
+    return false;
   return llvm::all_of(
       ArrayRef<StringRef>{"amx-bf16", "amx-tile", "avx512bf16", "avx512bw",
                           "avx512dq", "avx512vl"},
