@@ -65,6 +65,9 @@ prepareFilterGradient(const remat_convolution &descriptor, int threads);
 /// A convolution of f16 or bf16 by that of f32; null for any other.
 std::unique_ptr<LibraryCall>
 prepareWidenedConvolution(const remat_convolution &descriptor, int threads);
+/// A matmul of bf16 with long sums on a matrix unit; null for any other.
+std::unique_ptr<LibraryCall> prepareLongMatmul(const remat_matmul &descriptor,
+                                               int threads);
 /// Our own loops: they take everything, and need no workspace.
 std::unique_ptr<LibraryCall> prepareTiledMatmul(const remat_matmul &descriptor,
                                                 int threads);

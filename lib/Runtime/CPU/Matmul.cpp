@@ -211,6 +211,10 @@ remat::prepareMatmul(const remat_matmul &descriptor, int threads) {
   for (int64_t extent : descriptor.batch)
     work *= double(extent);
   threads = usefulThreads(threads, work);
+  if (work != 0)
+    if (std::unique_ptr<LibraryCall> call =
+            prepareLongMatmul(descriptor, threads))
+      return call;
   if (work != 0 && !usesMatrixUnit(descriptor))
     if (std::unique_ptr<LibraryCall> call = prepareDnnl(descriptor, threads))
       return call;

@@ -497,9 +497,46 @@ int64_t getEntry(int64_t column, int64_t term) {
   return (column / group + term / depth) % headerEntries;
 }
 
+/// The same for columns that are next to each other: row by row, as they lie in
+/// memory.
+template <bool isWide>
+REMAT_AMX void packRows(const Factor &b, int64_t k, int64_t n,
+                        uint16_t *packed) {
+  const __m512i infinity = _mm512_set1_epi16(0x7f80);
+  const int64_t distance = countSteps(k) * b.parts * stepElements;
+  for (int64_t term = 0; term < roundUp(k, tileTerms); term += 2) {
+    uint16_t *to = packed + headerEntries +
+                   term / tileTerms * b.parts * stepElements +
+                   term % tileTerms / 2 * tileTerms;
+    Terms from = b.from(0, term);
+    for (int64_t column = 0; column < roundUp(n, group); column += side) {
+      __mmask16 mask = getMask<__mmask16>(n - column);
+      Parts parts =
+          loadPair<isWide>(from.data, from.at + column, from.termStride,
+                           term < k ? mask : 0, term + 1 < k ? mask : 0);
+      uint16_t *tile =
+          to + column / group * distance + column % group / side * tileElements;
+      _mm512_store_si512(tile, parts.high);
+      if constexpr (isWide)
+        _mm512_store_si512(tile + stepElements, parts.low);
+      else
+        packed[getEntry(column, term)] |=
+            _mm512_cmpeq_epi16_mask(_mm512_and_si512(parts.high, infinity),
+                                    infinity) != 0;
+    }
+  }
+}
+
 REMAT_AMX void packColumns(const Factor &b, int64_t k, int64_t n,
                            uint16_t *packed) {
   std::fill_n(packed, headerEntries, uint16_t(0));
+  if (b.terms.stride == 1 && b.terms.termStride != 1) {
+    if (b.parts == 2)
+      packRows<true>(b, k, n, packed);
+    else
+      packRows<false>(b, k, n, packed);
+    return;
+  }
   uint16_t *to = packed + headerEntries;
   for (int64_t column = 0; column < n; column += group)
     for (int64_t term = 0; term < k; term += depth) {

@@ -46,6 +46,17 @@ struct MatrixUnitTuning {
   static constexpr double leastUses = 60;
 };
 
+/// Products of bf16 with long sums on a matrix unit (LongMatmul.cpp).
+struct LongMatmulTuning {
+  /// From so many terms on, oneDNN 2.6 takes 1.2 to twice as long for a
+  /// product.
+  static constexpr int64_t leastTerms = 2048;
+  /// A piece of B is used so often; and columns of a thread.
+  static constexpr int64_t leastRows = 256, leastColumns = 128;
+  /// A piece of B is to stay in the second cache.
+  static constexpr int64_t mostColumns = 1536;
+};
+
 /// Depthwise convolutions (Depthwise.cpp).
 struct DepthwiseTuning {
   /// Bytes of the copies of a band of positions, for the same reason.

@@ -258,6 +258,41 @@ TEST(Matmul, BlocksDoNotDependOnThreads) {
   }
 }
 
+/// Long sums of bf16 are made in pieces where there is a matrix unit, with the
+/// same bits for any number of threads.
+TEST(Matmul, LongSums) {
+  std::mt19937 random(20);
+  Case test = plain(1, 520, 270, 2090);
+  remat_matmul &d = test.d;
+  d.a_dtype = d.b_dtype = d.c_dtype = REMAT_BF16;
+  std::string name = remat_matmul_implementation(&d, 1);
+  SCOPED_TRACE(name);
+  if (name == "amx pieces") {
+    d.k = 2040;
+    EXPECT_NE(remat_matmul_implementation(&d, 1), name);
+    d.k = 2090;
+    EXPECT_EQ(remat_matmul_implementation(&d, 2), name);
+  }
+  runCase(test, random, 2);
+  std::swap(d.b_k_stride, d.b_n_stride);
+  d.b_n_stride = d.k;
+  EXPECT_EQ(remat_matmul_implementation(&d, 1), name);
+  runCase(test, random, 1);
+  Elements a(REMAT_BF16, test.sizes[0]), b(REMAT_BF16, test.sizes[1]);
+  a.fill(random), b.fill(random);
+  Elements initial(REMAT_BF16, test.sizes[2]);
+  Elements first(REMAT_BF16, test.sizes[2]), c(REMAT_BF16, test.sizes[2]);
+  for (int threads : {1, 2}) {
+    Step step(makeCall(REMAT_ENTRY_MATMUL, a, b, c, &d, nullptr, threads), {},
+              {threads, 0, nullptr, 0});
+    ASSERT_EQ(step.run({a.tensor(), b.tensor(), initial.tensor()},
+                       {threads == 1 ? first.tensor() : c.tensor()}),
+              REMAT_OK);
+  }
+  if (name == "amx pieces")
+    EXPECT_TRUE(c.sameBits(first));
+}
+
 TEST(Matmul, LibraryTakesWhatMatters) {
   auto usesLibrary = [](const remat_matmul &d) {
     std::string name = remat_matmul_implementation(&d, 2);
