@@ -132,7 +132,7 @@ TEST_F(CudaFailureTest, OutOfMemory) {
   EXPECT_EQ(step.loaded, REMAT_OUT_OF_MEMORY);
   EXPECT_EQ(
       step.message,
-      "cannot allocate 144 bytes on the device, of whose 600 bytes 88 are "
+      "cannot allocate 192 bytes on the device, of whose 600 bytes 88 are "
       "free: CUDA_ERROR_OUT_OF_MEMORY (of the stand-in)");
 }
 
