@@ -45,6 +45,20 @@ class SpecialTest(unittest.TestCase):
         np.testing.assert_array_equal(found, np.cbrt(x.astype(np.float64)).astype(np.float32))
         np.testing.assert_array_equal(np.signbit(found[x == 0]), np.signbit(x[x == 0]))
 
+    def test_inverse_of_erf_has_finite_slopes(self):
+        """Also where remat itself differentiates what was exported."""
+        import remat
+        for dtype in ("f4", "f8"):
+            with jax.enable_x64(dtype == "f8"):
+                x = jnp.asarray([0.1, -0.3, 0.0, 0.99, -0.9999, 0.5], dtype)
+                function = lambda x: jax.scipy.special.erfinv(x).sum()
+                text = rj.export(function, x, differentiate=False).text
+                value, gradient = remat.compile(text, threads=1)(np.asarray(x))
+                np.testing.assert_allclose(value, function(x), rtol=1e-5)
+                np.testing.assert_allclose(gradient, jax.grad(function)(x), rtol=1e-4)
+        edges = rj.compile(jax.scipy.special.erfinv, differentiate=False)(jnp.array([1.0, -1.0, 1.5, jnp.nan]))
+        np.testing.assert_array_equal(edges, [np.inf, -np.inf, np.nan, np.nan])
+
     def test_incomplete_gamma_and_beta_functions(self):
         edges = [0, 1, -1, 0, 2, np.nan, 1, 3], [0, 0, 1, 2, -1, 1, np.inf, np.nan]
         for f in (lax.igamma, lax.igammac):

@@ -322,7 +322,9 @@ def _erf_inv(l, a):
         one = s.const(1.0)
         w = s.neg(s.op("math.log1p", s.neg(s.mul(x, x))))
         small = s.compare("lt", w, s.const(5.0))
-        t = s.select(small, s.sub(w, s.const(2.5)), s.sub(s.op("math.sqrt", w), s.const(3.0)))
+        # What is not selected has a finite slope, for those who differentiate this.
+        root = s.op("math.sqrt", s.select(small, s.const(5.0), w))
+        t = s.select(small, s.sub(w, s.const(2.5)), s.sub(root, s.const(3.0)))
         p = s.select(small, s.const(near[0]), s.const(far[0]))
         for a, b in zip(near[1:], far[1:]):
             p = s.add(s.select(small, s.const(a), s.const(b)), s.mul(p, t))
@@ -332,7 +334,8 @@ def _erf_inv(l, a):
                 slope = s.mul(s.const(2 / math.sqrt(math.pi)), s.op("math.exp", s.neg(s.mul(found, found))))
                 found = s.sub(found, s.div(s.sub(s.op("math.erf", found), x), slope))
         edge = s.compare("eq", s.op("math.absf", x), one)
-        return s.select(edge, s.mul(x, s.const(math.inf)), found)
+        infinity = s.select(s.compare("lt", x, s.const(0.0)), s.const(-math.inf), s.const(math.inf))
+        return s.select(edge, infinity, found)
 
     return pointwise(l, [a], [l.aval()[1]], function)
 
