@@ -399,8 +399,9 @@ static linalg::ContractOp hoistRows(RewriterBase &rewriter,
 
 /// Whether a factor has elements of 16 bits, or is made of them.
 static bool isNarrow(Value factor) {
-  return getElementTypeOrSelf(factor.getType()).getIntOrFloatBitWidth() == 16 ||
-         findWidening(factor) || findScaled(factor);
+  Type type = getElementTypeOrSelf(factor.getType());
+  return type.isF16() || type.isBF16() || findWidening(factor) ||
+         findScaled(factor);
 }
 
 linalg::ContractOp remat::hoistFactorScales(RewriterBase &rewriter,

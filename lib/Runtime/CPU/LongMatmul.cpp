@@ -22,6 +22,7 @@
 #include "LibraryCall.h"
 #include "MatrixUnit.h"
 #include "Threads.h"
+#include "TileCopies.h"
 #include "Tuning.h"
 
 #include "remat/Runtime/KernelCalls.h"
@@ -33,12 +34,6 @@ using namespace remat;
 namespace {
 
 constexpr int64_t blockRows = 512, blockTerms = 512;
-/// Columns that the unit multiplies at a time.
-constexpr int64_t group = 32;
-
-int64_t roundUp(int64_t number, int64_t multiple) {
-  return (number + multiple - 1) / multiple * multiple;
-}
 
 int64_t getAddress(const void *data, int64_t element) {
   return reinterpret_cast<int64_t>(static_cast<const uint16_t *>(data) +

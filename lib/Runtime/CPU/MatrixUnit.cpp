@@ -26,6 +26,7 @@
 
 #include "MatrixUnit.h"
 #include "Tuning.h"
+#include "UnitTiles.h"
 
 #ifdef __x86_64__
 
@@ -42,13 +43,12 @@ using namespace remat;
 namespace {
 
 /// Terms of a piece; rows, and columns, of four tiles; and terms of a tile.
-constexpr int64_t depth = 128, width = 32, tileTerms = 32;
+constexpr int64_t depth = 128, width = 32;
 constexpr int64_t steps = depth / tileTerms;
 /// Rows of a tile, of `tileTerms` elements of bf16 or `lanes` of f32.
-constexpr int64_t tileRows = 16, lanes = 16;
+constexpr int64_t tileRows = side, lanes = 16;
 /// A panel has what `width` rows or columns are in a piece: for each 32 terms,
 /// for each of three parts, two tiles.
-constexpr int64_t tileElements = tileRows * tileTerms;
 constexpr int64_t partElements = 2 * tileElements;
 constexpr int64_t stepElements = 3 * partElements;
 constexpr int64_t panelElements = steps * stepElements;
@@ -110,13 +110,6 @@ REMAT_AMX [[gnu::always_inline]] inline __m512i getMagnitudes(__m512 x) {
                           _mm512_set1_epi32(0x7fffffff));
 }
 
-/// The first `count` of 16, of any number.
-__mmask16 getMask(int64_t count) {
-  return count >= lanes ? 0xffff
-         : count > 0    ? static_cast<__mmask16>((1 << count) - 1)
-                        : 0;
-}
-
 /// Lines of elements one after the other: rows with their terms, or terms with
 /// their columns.
 struct Lines {
@@ -152,7 +145,7 @@ REMAT_AMX uint32_t splitRows(const Lines &from, int64_t rows, int64_t count,
     __m512 terms[2 * steps];
     __m512i largest = _mm512_setzero_si512();
     for (int64_t i = 0; i < 2 * steps; ++i) {
-      __mmask16 mask = getMask(row < rows ? count - i * lanes : 0);
+      __mmask16 mask = getMask<__mmask16>(row < rows ? count - i * lanes : 0);
       terms[i] = _mm512_setzero_ps();
       if (mask)
         terms[i] = _mm512_maskz_loadu_ps(mask, from.get(row) + i * tileBytes);
@@ -186,7 +179,7 @@ REMAT_AMX void splitColumns(const Lines &from, int64_t columns, int64_t count,
   alignas(64) uint32_t largest[MatrixBlock::mostColumns] = {};
   for (int64_t term = 0; term < count; ++term)
     for (int64_t column = 0; column < columns; column += lanes) {
-      __m512 x = _mm512_maskz_loadu_ps(getMask(columns - column),
+      __m512 x = _mm512_maskz_loadu_ps(getMask<__mmask16>(columns - column),
                                        from.get(term) + column * size<float>);
       _mm512_store_si512(largest + column,
                          _mm512_max_epu32(_mm512_load_si512(largest + column),
@@ -204,7 +197,7 @@ REMAT_AMX void splitColumns(const Lines &from, int64_t columns, int64_t count,
     exponents = limit(exponents);
     __m512 scale = getScale(exponents);
     _mm512_storeu_ps(powers + column, getPowers(exponents));
-    __mmask16 mask = getMask(columns - column);
+    __mmask16 mask = getMask<__mmask16>(columns - column);
     uint16_t *at = to + column / width * panelElements +
                    column % width / tileRows * tileElements;
     for (int64_t step = 0; step < whole; ++step)
@@ -222,14 +215,6 @@ REMAT_AMX void splitColumns(const Lines &from, int64_t columns, int64_t count,
       }
   }
 }
-
-/// The shapes of the eight tiles, as the unit wants them described.
-struct alignas(64) TileShapes {
-  uint8_t palette = 1, start = 0, reserved[14] = {};
-  uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-constexpr TileShapes shapes;
 
 /// What four tiles have added up, on its way to where it is wanted.
 struct Pending {
@@ -382,25 +367,9 @@ REMAT_AMX void addOthers(const Terms &a, int64_t numRows, uint32_t rowsLeft,
                          const Terms &b, int64_t numColumns,
                          uint32_t columnsLeft, int64_t count,
                          const Pending &pending) {
-  constexpr int64_t few = 8;
-  alignas(64) float columns[depth * width], rows[depth * few];
+  static_assert(depth <= mostTerms && width == group);
   alignas(64) float sums[width * width];
-  pack<float, width>(b, numColumns, count, columns, depth * width);
-  for (int64_t row = 0; row < numRows; row += few) {
-    Terms part = a;
-    part.at += row * a.stride;
-    int64_t number = std::min(few, numRows - row);
-    pack<float, few>(part, number, count, rows, depth * few);
-    TileTerms<float> terms;
-    terms.a = reinterpret_cast<const char *>(rows);
-    terms.aRow = 1;
-    terms.aTerm = few;
-    terms.b = columns;
-    terms.count = count;
-    terms.areFirst = true;
-    addAnyTerms<float, width * sizeof(float), few>(number, terms,
-                                                   sums + row * width, width);
-  }
+  sumSquare(a, numRows, b, numColumns, count, sums);
   for (int64_t row = 0; row < numRows; ++row)
     for (int64_t column = 0; column < numColumns; ++column) {
       if (!(rowsLeft >> row & 1) && !(columnsLeft >> column & 1))
@@ -482,8 +451,8 @@ REMAT_AMX void sumBlock(const MatrixBlock &block) {
         }
         pending.row = 0;
         pending.rows = number;
-        pending.masks[0] = getMask(wide);
-        pending.masks[1] = getMask(wide - lanes);
+        pending.masks[0] = getMask<__mmask16>(wide);
+        pending.masks[1] = getMask<__mmask16>(wide - lanes);
         if (rowsLeft | columnsLeft[column / width]) {
           addRows(pending, width);
           Terms right = b;

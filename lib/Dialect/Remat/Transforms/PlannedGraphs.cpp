@@ -108,10 +108,9 @@ GraphPlanner::explainSmallest(const planning::Plan &smallest, bool isCutShort,
   if (!outcome)
     return outcome.takeError();
   std::string evidence = describePeak(*outcome->graph, graph);
-  if (options.reuseResultBuffers)
-    evidence += describeGaps(
-        ArenaLayout(GraphLiveness(*outcome->graph), cache, allPackingWork),
-        outcome->peakBytes);
+  evidence += describeGaps(
+      ArenaLayout(GraphLiveness(*outcome->graph), cache, allPackingWork),
+      outcome->peakBytes);
   if (isCutShort)
     evidence += "\nthe search for a smaller budget was cut short; more effort "
                 "may find one";
